@@ -1,0 +1,272 @@
+# Builds libboundshim.so (shim/) and the boundshim command (analysis/), and runs every check.
+#
+#   VARIANT=release|asan|tsan|portable   one tree of objects each: build/ or build/VARIANT/
+#   WERROR=0   warnings stay warnings          V=1   show the commands
+#   CUDA_HOME  the toolkit, if it is neither in /usr/local/cuda nor found by nvcc on PATH
+#
+# Sources are found by wildcard. A product whose sources or headers are missing is left out with a
+# line that says why, so that the analysis half builds without CUDA and the shim without jansson.
+
+VERSION := 0.1.0
+VARIANT ?= release
+WERROR ?= 1
+V ?= 0
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+MANDIR ?= $(PREFIX)/share/man
+CC ?= cc
+CLANG ?= clang
+PYTHON ?= python3
+
+B := $(if $(filter release,$(VARIANT)),build,build/$(VARIANT))
+Q := $(if $(filter 1,$(V)),,@)
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDARY:
+.DEFAULT_GOAL := all
+
+# --- flags -------------------------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla \
+	$(if $(filter 1,$(WERROR)),-Werror)
+OPT_release := -O2
+OPT_portable := -O2
+OPT_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+OPT_tsan := -O1 -fno-omit-frame-pointer -fsanitize=thread
+ifeq ($(OPT_$(VARIANT)),)
+$(error unknown VARIANT '$(VARIANT)'; one of release, portable, asan, tsan)
+endif
+
+# _GNU_SOURCE is empty, not 1, so that a file may define it again the usual way.
+BASE_CPPFLAGS := -I. -D_GNU_SOURCE= -DBOUNDSHIM_VERSION='"$(VERSION)"'
+BASE_CFLAGS := -std=c11 $(WARNINGS) $(OPT_$(VARIANT)) -g -pthread
+# No FORTIFY in the shim: its failure path aborts the program that hosts us.
+SHIM_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -U_FORTIFY_SOURCE
+SHIM_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,text -Wl,--as-needed \
+	-Wl,--exclude-libs,ALL -Wl,-soname,libboundshim.so
+# zlib is linked in privately, so that the host's own zlib neither changes us nor is changed.
+SHIM_LIBS := -l:libz.a -ldl -lpthread
+ANALYSIS_LIBS := -lz -ljansson -lstdc++ -lm
+ifeq ($(VARIANT),portable)
+ANALYSIS_LIBS := -l:libz.a -l:libjansson.a -l:libstdc++.a -lm
+endif
+
+# --- what is here ------------------------------------------------------------------------------
+
+has_header = $(shell printf '\#include <stdio.h>\n\#include <$(1)>\n' | \
+	$(CC) -std=c11 -E -x c - >/dev/null 2>&1 && echo 1)
+HAVE_ZLIB := $(call has_header,zlib.h)
+HAVE_ANALYSIS := $(and $(HAVE_ZLIB),$(call has_header,jansson.h),$(call has_header,uthash.h))
+HAVE_CMOCKA := $(shell printf '\#include <stdarg.h>\n\#include <stddef.h>\n\#include <stdint.h>\n\#include <setjmp.h>\n\#include <cmocka.h>\n' | \
+	$(CC) -E -x c - >/dev/null 2>&1 && echo 1)
+
+NVCC ?= $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc /usr/local/cuda/bin/nvcc) $(shell command -v nvcc))
+CUDA_ROOTS := $(CUDA_HOME) /usr/local/cuda $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+# Each header from the first place that has it: a toolkit may come without CUPTI.
+CUDA_PLACES := $(CUDA_ROOTS:%=%/include) $(CUDA_ROOTS:%=%/extras/CUPTI/include) \
+	build/cuda/include /usr/include
+cuda_dir = $(patsubst %/$(1),%,$(firstword $(wildcard $(CUDA_PLACES:%=%/$(1)))))
+CUDA_INC := $(call cuda_dir,cuda_runtime_api.h)
+CUPTI_INC := $(call cuda_dir,cupti_activity.h)
+HAVE_CUDA := $(and $(CUDA_INC),$(CUPTI_INC))
+cuda_flags = $(patsubst %,-isystem %,$(filter-out /usr/include,$(1)))
+CUDA_CPPFLAGS := $(call cuda_flags,$(CUDA_INC) $(filter-out $(CUDA_INC),$(CUPTI_INC)))
+CUDA12_INC ?= $(wildcard build/cuda12/include)
+
+SHIM_SRC := $(wildcard shim/*.c)
+TRACE_SRC := $(wildcard shim/trace/*.c)
+ANALYSIS_SRC := $(wildcard analysis/*.c)
+UNIT_SRC := $(wildcard tests/unit/test_*.c)
+UNIT_SUPPORT_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
+BENCH_SRC := $(wildcard tests/bench/*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+
+SHIM_OBJ := $(SHIM_SRC:%.c=$(B)/pic/%.o)
+TRACE_PIC_OBJ := $(TRACE_SRC:%.c=$(B)/pic/%.o)
+TRACE_OBJ := $(TRACE_SRC:%.c=$(B)/obj/%.o)
+ANALYSIS_OBJ := $(ANALYSIS_SRC:%.c=$(B)/obj/%.o)
+UNIT_SUPPORT_OBJ := $(UNIT_SUPPORT_SRC:%.c=$(B)/obj/%.o)
+
+BUILD_SHIM := $(and $(HAVE_CUDA),$(HAVE_ZLIB),$(SHIM_SRC),$(wildcard shim/hooks.def))
+BUILD_ANALYSIS := $(and $(HAVE_ANALYSIS),$(wildcard analysis/main.c))
+SHIM := $(if $(BUILD_SHIM),$(B)/libboundshim.so)
+COMMAND := $(if $(BUILD_ANALYSIS),$(B)/boundshim)
+# What the unit, bench and fuzz programs link: archives, so that each takes only what it names.
+# The shim's own archive is there for tests of its parts; without CUDA headers it is left out.
+LINKED := $(if $(ANALYSIS_SRC),$(if $(HAVE_ANALYSIS),$(B)/libanalysis.a)) \
+	$(if $(BUILD_SHIM),$(B)/libshim.a) $(if $(TRACE_SRC),$(B)/libtrace.a)
+LINKED_LIBS := $(if $(HAVE_ANALYSIS),$(ANALYSIS_LIBS),-lz) -ldl
+UNIT := $(if $(HAVE_CMOCKA),$(UNIT_SRC:tests/%.c=$(B)/%))
+BENCH := $(BENCH_SRC:tests/%.c=$(B)/%)
+REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/replay/%)
+FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
+# Things that `make test` needs beyond these; tests/sim/sim.mk adds to it.
+TEST_DEPS :=
+
+-include tests/sim/sim.mk
+
+# --- targets -----------------------------------------------------------------------------------
+
+.PHONY: all lint format test bench asan tsan fuzz fuzz-replay test-gpu demo install uninstall \
+	man help clean
+.PHONY: build portable setup run-tests run-demo layout-check FORCE
+
+all: setup-hint $(SHIM) $(COMMAND) layout-check ## build libboundshim.so and boundshim (default)
+
+test: ## set up what is missing, build and run every test that needs no GPU
+	$(Q)scripts/setup
+	$(Q)$(MAKE) --no-print-directory run-tests
+
+demo: ## trace the bundled CUDA program, or without a GPU report on a recorded trace
+	$(Q)scripts/setup
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)scripts/demo
+
+lint: ## format, warnings, cppcheck, shellcheck, and the checks of layers, hooks and ELF
+	$(Q)scripts/lint
+
+format: ## rewrite the sources as .clang-format says
+	$(Q)scripts/sources c | xargs -r clang-format -i
+
+bench: all $(BENCH) ## print costs and rates as ratios, all from one run
+	$(Q)BUILD=$(B) scripts/bench
+
+asan: ## build with ASan and UBSan in build/asan, and run the tests that can carry them
+	$(Q)$(MAKE) --no-print-directory VARIANT=asan run-tests
+
+tsan: ## build with TSan in build/tsan, and run the unit tests
+	$(Q)$(MAKE) --no-print-directory VARIANT=tsan run-tests
+
+fuzz: ## build the fuzz targets with clang and run each for FUZZ_SECONDS (60)
+	$(Q)$(MAKE) --no-print-directory fuzzers
+	$(Q)BUILD=$(B) scripts/fuzz
+
+fuzz-replay: ## replay the fuzz corpus under ASan and UBSan
+	$(Q)$(MAKE) --no-print-directory VARIANT=asan replayers
+	$(Q)BUILD=build/asan scripts/fuzz-replay
+
+test-gpu: all ## run the tests that need a GPU (tests/gpu/README.md)
+	$(Q)tests/gpu/run
+
+portable: ## build in build/portable with jansson, zlib and libstdc++ linked in
+	$(Q)$(MAKE) --no-print-directory VARIANT=portable all
+
+man: $(COMMAND) ## write the man pages to build/man
+	$(Q)scripts/make-man $(COMMAND) $(B)/man
+
+install: all ## install under PREFIX (/usr/local), below DESTDIR if set
+	$(Q)$(MAKE) --no-print-directory $(if $(COMMAND),man)
+	$(if $(COMMAND),install -D -m 755 $(COMMAND) $(DESTDIR)$(BINDIR)/boundshim)
+	$(if $(SHIM),install -D -m 755 $(SHIM) $(DESTDIR)$(LIBDIR)/libboundshim.so)
+	$(if $(COMMAND),install -d $(DESTDIR)$(MANDIR)/man1)
+	$(if $(COMMAND),install -m 644 $(B)/man/*.1 $(DESTDIR)$(MANDIR)/man1)
+
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(BINDIR)/boundshim $(DESTDIR)$(LIBDIR)/libboundshim.so
+	rm -f $(DESTDIR)$(MANDIR)/man1/boundshim.1 $(DESTDIR)$(MANDIR)/man1/boundshim-*.1
+
+help: ## this list
+	$(Q)sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
+		while IFS='|' read -r name line; do printf '%-14s %s\n' "$$name" "$$line"; done
+
+clean: ## remove everything built; the downloaded CUDA headers stay
+	$(Q)find build -mindepth 1 -maxdepth 1 ! -name cuda ! -name cuda12 -exec rm -rf {} + \
+		2>/dev/null || true
+
+# --- rules -------------------------------------------------------------------------------------
+
+.PHONY: setup-hint fuzzers replayers unit
+setup-hint:
+	@: $(if $(HAVE_ZLIB),,$(info boundshim: zlib.h not found: nothing can be built; run scripts/setup)) \
+	$(if $(HAVE_CUDA),,$(info boundshim: no CUDA and CUPTI headers: libboundshim.so is left out; run scripts/setup)) \
+	$(if $(HAVE_ANALYSIS),,$(info boundshim: jansson.h or uthash.h not found: the boundshim command is left out; run scripts/setup))
+
+run-tests: all unit $(TEST_DEPS)
+	$(Q)BUILD=$(B) VARIANT=$(VARIANT) tests/run $(TESTS)
+
+unit: $(UNIT)
+	@: $(if $(HAVE_CMOCKA),,$(info boundshim: cmocka.h not found: unit tests are left out; run scripts/setup))
+fuzzers: $(FUZZERS)
+replayers: $(REPLAY)
+
+# A file that changes only when what we would compile with does: every object depends on it.
+FLAGS_NOW := $(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) $(BASE_CFLAGS) $(CFLAGS) | $(SHIM_CFLAGS) \
+	$(CUDA_CPPFLAGS) | $(SHIM_LDFLAGS) $(SHIM_LIBS) $(ANALYSIS_LIBS) $(LDFLAGS)
+$(B)/flags: FORCE
+	@mkdir -p $(B)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || \
+		printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' >$@
+
+COMPILE = $(CC) $(BASE_CPPFLAGS) $(CPPFLAGS) $(BASE_CFLAGS) $(CFLAGS) -MMD -MP
+
+$(B)/obj/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	@echo '  CC    $<'
+	$(Q)$(COMPILE) -c -o $@ $<
+
+$(B)/pic/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	@echo '  CC    $< (shim)'
+	$(Q)$(COMPILE) $(SHIM_CFLAGS) $(CUDA_CPPFLAGS) -c -o $@ $<
+
+# shim/trace sees no CUDA header, in either half.
+$(TRACE_PIC_OBJ): CUDA_CPPFLAGS :=
+
+$(B)/libtrace.a: $(TRACE_OBJ)
+$(B)/libanalysis.a: $(filter-out $(B)/obj/analysis/main.o,$(ANALYSIS_OBJ))
+$(B)/libshim.a: $(SHIM_OBJ)
+$(B)/%.a:
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+# The export list is hooks.def and nothing beside it.
+$(B)/exports.map: shim/exports.map.in shim/hooks.def $(B)/flags
+	$(Q)$(CC) -std=c11 -E -P -x c -I. -o $@ $<
+
+$(B)/libboundshim.so: $(SHIM_OBJ) $(TRACE_PIC_OBJ) $(B)/exports.map
+	@echo '  LINK  $@'
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(SHIM_LDFLAGS) $(LDFLAGS) \
+		-Wl,--version-script=$(B)/exports.map -o $@ $(SHIM_OBJ) $(TRACE_PIC_OBJ) $(SHIM_LIBS)
+
+$(B)/boundshim: $(ANALYSIS_OBJ) $(TRACE_OBJ)
+	@echo '  LINK  $@'
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ANALYSIS_LIBS)
+
+# shim/*_layout.c assert the layout of CUPTI's records: once more, against CUDA 12's headers.
+LAYOUT12 := $(if $(CUDA12_INC),$(if $(BUILD_SHIM),$(filter %_layout.c,$(SHIM_SRC))))
+layout-check: $(LAYOUT12:%.c=$(B)/cuda12/%.o)
+$(B)/cuda12/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	@echo '  CC    $< (CUDA 12)'
+	$(Q)$(COMPILE) $(SHIM_CFLAGS) -isystem $(CUDA12_INC) -c -o $@ $<
+
+$(B)/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_SUPPORT_OBJ) $(LINKED)
+	@mkdir -p $(@D)
+	@echo '  LINK  $@'
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(UNIT_SUPPORT_OBJ) $(LINKED) \
+		-lcmocka $(LINKED_LIBS)
+
+$(B)/bench/%: $(B)/obj/tests/bench/%.o $(LINKED)
+	@mkdir -p $(@D)
+	@echo '  LINK  $@'
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(LINKED) $(LINKED_LIBS)
+
+$(B)/replay/%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/replay_main.o $(LINKED)
+	@mkdir -p $(@D)
+	@echo '  LINK  $@'
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/obj/tests/fuzz/replay_main.o \
+		$(LINKED) $(LINKED_LIBS)
+
+# libFuzzer wants every object instrumented, so each target is compiled whole.
+$(B)/fuzz/%: tests/fuzz/%.c $(TRACE_SRC) $(ANALYSIS_SRC) $(B)/flags
+	@mkdir -p $(@D)
+	@echo '  FUZZ  $@'
+	$(Q)$(CLANG) $(BASE_CPPFLAGS) $(CPPFLAGS) -std=c11 -g -O1 \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< $(TRACE_SRC) \
+		$(if $(HAVE_ANALYSIS),$(filter-out analysis/main.c,$(ANALYSIS_SRC))) $(LINKED_LIBS)
+
+-include $(patsubst %.o,%.d,$(SHIM_OBJ) $(TRACE_PIC_OBJ) $(TRACE_OBJ) $(ANALYSIS_OBJ) \
+	$(UNIT_SUPPORT_OBJ) $(LAYOUT12:%.c=$(B)/cuda12/%.o) \
+	$(UNIT_SRC:%.c=$(B)/obj/%.o) $(BENCH_SRC:%.c=$(B)/obj/%.o) $(FUZZ_SRC:%.c=$(B)/obj/%.o))

@@ -1,0 +1,195 @@
+/* What the analysis found, as plain data: filled by analyze.c, printed by report_text.c and report_json.c. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "leaf.h"
+
+/* A number that may be unknown, with the bounds between which it is believed to lie. */
+struct measure {
+	bool known;
+	double value;
+	double low;
+	double high;
+};
+
+enum confidence {
+	CONFIDENCE_NONE,
+	CONFIDENCE_LOW,
+	CONFIDENCE_MEDIUM,
+	CONFIDENCE_HIGH,
+};
+
+/* What a kernel's label rests on, weakest first. */
+enum evidence {
+	EVIDENCE_NONE,
+	EVIDENCE_PRIOR,    /* the kind of kernel that its name says */
+	EVIDENCE_GEOMETRY, /* grid, block, registers, duration */
+	EVIDENCE_LIBRARY,  /* exact arithmetic of an intercepted library call */
+	EVIDENCE_COUNTERS, /* sampled hardware counters */
+};
+
+/* One answer: over a kernel, a device or everything. */
+struct verdict {
+	enum regime regime;
+	enum leaf leaf; /* the largest of the regime's leaves */
+	double share;   /* of the window, 0..1, own cost taken out */
+	double confidence; /* 0..1 */
+	char *sentence; /* one line, owned; NULL for kernels */
+};
+
+/* Time of one window, split exactly: the leaves sum to window_ns. */
+struct window {
+	bool known;
+	uint64_t begin_ns;  /* device clock domain of the report: ns since the first event of the process */
+	uint64_t window_ns;
+	uint64_t leaf_ns[LEAF_COUNT];
+	uint64_t launch_queue_gap_ns; /* part of launch: the device's own gap between queued kernels */
+	uint64_t busy_ns;      /* any kernel or copy active: what nvidia-smi counts in GPU-Util */
+	uint64_t kernel_ns;    /* any kernel active */
+};
+
+struct steps {
+	bool known;
+	uint64_t count;      /* inside the steady window */
+	uint64_t warmup_count; /* before it */
+	uint64_t outlier_count; /* set apart inside it */
+	uint64_t period_ns;  /* median */
+	uint64_t low_ns;     /* 10th percentile */
+	uint64_t high_ns;    /* 90th percentile */
+	uint64_t kernels;    /* launches in a step */
+	const char *detected_by; /* "kernel sequence", "graph launch", static words */
+};
+
+struct kernel_report {
+	char *name;       /* demangled, as long as it is */
+	char *short_name; /* readable, at most 60 columns */
+	const char *category; /* "gemm", "elementwise" ..., static; "unknown" if the name says nothing */
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint32_t registers;
+	uint64_t shared_bytes;
+	uint64_t launches; /* in the steady window, or in whole where there is no steady one */
+	uint64_t total_ns;
+	uint64_t busy_ns;
+	double mean_ns;
+	double share; /* busy_ns over the window */
+	struct verdict verdict;
+	enum leaf leans; /* for latency: the unit that it leans to; LEAF_UNKNOWN if none */
+	enum evidence evidence;
+	struct measure tensor_pct, fma_pct, dram_pct, l2_pct, l1_pct;
+	struct measure waves;
+	struct measure flops; /* per launch */
+	struct measure bytes;
+	struct measure queue_ns; /* median: from the end of its launch call to its start */
+	struct measure gap_ns;   /* median idle time of the device before it */
+	uint64_t graph_launches; /* of `launches`, those that were nodes of a graph */
+};
+
+struct copy_report {
+	const char *direction; /* "host to device" ..., static */
+	const char *source;    /* memory kinds, static */
+	const char *target;
+	uint64_t count;
+	uint64_t bytes;
+	uint64_t total_ns;
+	uint64_t exposed_ns; /* of it, while no kernel ran */
+};
+
+struct gap {
+	uint64_t begin_ns; /* as window.begin_ns */
+	uint64_t duration_ns;
+	char *before; /* short name of the operation that came late, owned */
+	uint32_t tid;
+};
+
+#define WORST_GAPS 5
+
+struct gap_report {
+	uint64_t count;
+	uint64_t total_ns;
+	unsigned worst_count;
+	struct gap worst[WORST_GAPS]; /* longest first */
+};
+
+struct advice {
+	const char *id;    /* static, stable: "cuda-graphs" */
+	const char *title; /* static */
+	char *why;         /* owned */
+	char *how;         /* owned: the exact thing to try */
+	struct measure saves_ns; /* per step, or per window where there are no steps */
+	struct measure speedup;
+};
+
+struct device_report {
+	unsigned index;
+	char *name;
+	char *uuid;
+	unsigned cc_major, cc_minor, sm_count;
+	struct measure clock_mhz;
+	struct measure dram_peak_bytes_per_s, tensor_peak_flops, fma_peak_flops;
+	bool shared;
+	struct window whole, steady;
+	struct steps steps;
+	struct verdict verdict;
+	struct kernel_report *kernels; /* largest share first */
+	size_t kernel_count;
+	struct copy_report *copies;
+	size_t copy_count;
+	struct gap_report gaps[LEAF_COUNT];
+	struct advice *advice; /* largest saving first */
+	size_t advice_count;
+	/* busy time of the steady window by category, for the table "where the kernels' time goes" */
+};
+
+struct loss_report {
+	const char *cause; /* static or from the file's own vocabulary */
+	uint64_t count;
+};
+
+struct coverage {
+	uint64_t kernels; /* kernel records */
+	uint64_t copies;  /* copy and set records */
+	uint64_t launches_hooked;   /* launch calls that a preload hook saw */
+	uint64_t launches_seen;     /* launch calls seen by any means, captured ones apart */
+	uint64_t launches_captured; /* recorded into graphs: they ran nothing by themselves */
+	uint64_t graph_launches;
+	uint64_t kernels_explained; /* valid times, and joined to a launch call or to a graph launch and node */
+	uint64_t lost; /* sum of records lost */
+	struct loss_report *dropped;
+	size_t dropped_count;
+	uint64_t trace_bytes;
+	uint64_t tracing_ns; /* own cost on the critical path, estimated */
+	uint64_t hook_ns;    /* own CPU time in hooks and callbacks, measured by the run */
+};
+
+struct process_report {
+	char *path; /* of the trace */
+	char *command, *host, *rank, *start, *version, *mode;
+	uint64_t pid;
+	bool complete;
+	char *incomplete_reason; /* words; NULL when complete */
+	char *cupti; /* version and state, words */
+	unsigned driver_version;
+	uint64_t traced_ns;  /* first to last event */
+	uint64_t startup_ns; /* first event to the steady window */
+	struct coverage coverage;
+	struct device_report *devices;
+	size_t device_count;
+};
+
+struct report {
+	struct verdict verdict; /* over all processes and devices */
+	struct process_report *processes;
+	size_t process_count;
+	unsigned failures; /* traces with damage inside: exit status 1 */
+};
+
+void report_init(struct report *report);
+/* Frees all that the report owns. */
+void report_fini(struct report *report);
+
+#endif
