@@ -17,7 +17,6 @@ LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 CC ?= cc
 CLANG ?= clang
-PYTHON ?= python3
 
 B := $(if $(filter release,$(VARIANT)),build,build/$(VARIANT))
 Q := $(if $(filter 1,$(V)),,@)
@@ -94,24 +93,28 @@ BUILD_ANALYSIS := $(and $(HAVE_ANALYSIS),$(wildcard analysis/main.c))
 SHIM := $(if $(BUILD_SHIM),$(B)/libboundshim.so)
 COMMAND := $(if $(BUILD_ANALYSIS),$(B)/boundshim)
 # What the unit, bench and fuzz programs link: archives, so that each takes only what it names.
-# The shim's own archive is there for tests of its parts; without CUDA headers it is left out.
 LINKED := $(if $(ANALYSIS_SRC),$(if $(HAVE_ANALYSIS),$(B)/libanalysis.a)) \
-	$(if $(BUILD_SHIM),$(B)/libshim.a) $(if $(TRACE_SRC),$(B)/libtrace.a)
+	$(if $(TRACE_SRC),$(B)/libtrace.a)
 LINKED_LIBS := $(if $(HAVE_ANALYSIS),$(ANALYSIS_LIBS),-lz) -ldl
-UNIT := $(if $(HAVE_CMOCKA),$(UNIT_SRC:tests/%.c=$(B)/%))
-BENCH := $(BENCH_SRC:tests/%.c=$(B)/%)
-REPLAY := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/replay/%)
+# Programs that name a header of the shim itself link its parts too, and go with it: without CUDA
+# headers there is nothing to link.
+TEST_SRC := $(UNIT_SRC) $(BENCH_SRC) $(FUZZ_SRC)
+OF_SHIM := $(if $(TEST_SRC),$(shell grep -lE '"shim/[a-z0-9_]+\.(h|def)"' $(TEST_SRC)))
+BUILT := $(if $(BUILD_SHIM),$(TEST_SRC),$(filter-out $(OF_SHIM),$(TEST_SRC)))
+UNIT := $(if $(HAVE_CMOCKA),$(patsubst tests/%.c,$(B)/%,$(filter $(UNIT_SRC),$(BUILT))))
+BENCH := $(patsubst tests/%.c,$(B)/%,$(filter $(BENCH_SRC),$(BUILT)))
+REPLAY := $(patsubst tests/fuzz/%.c,$(B)/replay/%,$(filter $(FUZZ_SRC),$(BUILT)))
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
-# Things that `make test` needs beyond these; tests/sim/sim.mk adds to it.
-TEST_DEPS :=
 
+# The simulated CUDA: target sim, libraries in build/sim, programs to trace in build/apps.
 -include tests/sim/sim.mk
+HAVE_SIM := $(and $(HAVE_CUDA),$(SIM_OUT))
 
 # --- targets -----------------------------------------------------------------------------------
 
 .PHONY: all lint format test bench asan tsan fuzz fuzz-replay test-gpu demo install uninstall \
 	man help clean
-.PHONY: build portable setup run-tests run-demo layout-check FORCE
+.PHONY: portable run-tests layout-check FORCE
 
 all: setup-hint $(SHIM) $(COMMAND) layout-check ## build libboundshim.so and boundshim (default)
 
@@ -130,7 +133,7 @@ lint: ## format, warnings, cppcheck, shellcheck, and the checks of layers, hooks
 format: ## rewrite the sources as .clang-format says
 	$(Q)scripts/sources c | xargs -r clang-format -i
 
-bench: all $(BENCH) ## print costs and rates as ratios, all from one run
+bench: all $(if $(HAVE_SIM),sim) $(BENCH) ## print costs and rates as ratios, all from one run
 	$(Q)BUILD=$(B) scripts/bench
 
 asan: ## build with ASan and UBSan in build/asan, and run the tests that can carry them
@@ -183,7 +186,12 @@ setup-hint:
 	$(if $(HAVE_CUDA),,$(info boundshim: no CUDA and CUPTI headers: libboundshim.so is left out; run scripts/setup)) \
 	$(if $(HAVE_ANALYSIS),,$(info boundshim: jansson.h or uthash.h not found: the boundshim command is left out; run scripts/setup))
 
-run-tests: all unit $(TEST_DEPS)
+# The release run has the simulated CUDA, which a sanitized shim cannot be loaded into, and replays
+# the fuzz corpus with objects of the asan tree.
+run-tests: all unit
+	$(if $(and $(filter release,$(VARIANT)),$(HAVE_SIM)),$(Q)$(MAKE) -s --no-print-directory sim \
+		$(if $(wildcard tests/sim/selftest.c),$(SIM_OUT)/selftest))
+	$(if $(and $(filter release,$(VARIANT)),$(FUZZ_SRC)),$(Q)$(MAKE) --no-print-directory VARIANT=asan replayers)
 	$(Q)BUILD=$(B) VARIANT=$(VARIANT) tests/run $(TESTS)
 
 unit: $(UNIT)
@@ -211,6 +219,10 @@ $(B)/pic/%.o: %.c $(B)/flags
 	@echo '  CC    $< (shim)'
 	$(Q)$(COMPILE) $(SHIM_CFLAGS) $(CUDA_CPPFLAGS) -c -o $@ $<
 
+$(B)/obj/tests/fuzz/%.o: CFLAGS += -Wno-missing-prototypes
+$(B)/obj/tests/unit/%.o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(B)/obj/tests/bench/%.o: CPPFLAGS += $(CUDA_CPPFLAGS)
+
 # shim/trace sees no CUDA header, in either half.
 $(TRACE_PIC_OBJ): CUDA_CPPFLAGS :=
 
@@ -236,28 +248,37 @@ $(B)/boundshim: $(ANALYSIS_OBJ) $(TRACE_OBJ)
 
 # shim/*_layout.c assert the layout of CUPTI's records: once more, against CUDA 12's headers.
 LAYOUT12 := $(if $(CUDA12_INC),$(if $(BUILD_SHIM),$(filter %_layout.c,$(SHIM_SRC))))
-layout-check: $(LAYOUT12:%.c=$(B)/cuda12/%.o)
-$(B)/cuda12/%.o: %.c $(B)/flags
+layout-check: $(LAYOUT12:%.c=$(B)/layout12/%.o)
+$(B)/layout12/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo '  CC    $< (CUDA 12)'
 	$(Q)$(COMPILE) $(SHIM_CFLAGS) -isystem $(CUDA12_INC) -c -o $@ $<
 
+LINK_TEST = $(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
+	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
+$(OF_SHIM:tests/%.c=$(B)/%) $(OF_SHIM:tests/fuzz/%.c=$(B)/replay/%): $(B)/libshim.a
+
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(UNIT_SUPPORT_OBJ) $(LINKED)
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
-	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(UNIT_SUPPORT_OBJ) $(LINKED) \
-		-lcmocka $(LINKED_LIBS)
+	$(LINK_TEST) -lcmocka $(LINKED_LIBS)
 
 $(B)/bench/%: $(B)/obj/tests/bench/%.o $(LINKED)
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
-	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(LINKED) $(LINKED_LIBS)
+	$(LINK_TEST) $(LINKED_LIBS)
+
+# Programs to preload into: the stand-in CUDA runtime, and nothing of ours.
+$(B)/bench/preload_%: $(B)/obj/tests/bench/preload_%.o $(SIM_OUT)/libcudart.so.13
+	@mkdir -p $(@D)
+	@echo '  LINK  $@'
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -Wl,-rpath,'$$ORIGIN/../sim' \
+		$(SIM_OUT)/libcudart.so.13 -ldl
 
 $(B)/replay/%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/replay_main.o $(LINKED)
 	@mkdir -p $(@D)
 	@echo '  LINK  $@'
-	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/obj/tests/fuzz/replay_main.o \
-		$(LINKED) $(LINKED_LIBS)
+	$(LINK_TEST) $(LINKED_LIBS)
 
 # libFuzzer wants every object instrumented, so each target is compiled whole.
 $(B)/fuzz/%: tests/fuzz/%.c $(TRACE_SRC) $(ANALYSIS_SRC) $(B)/flags
@@ -268,5 +289,5 @@ $(B)/fuzz/%: tests/fuzz/%.c $(TRACE_SRC) $(ANALYSIS_SRC) $(B)/flags
 		$(if $(HAVE_ANALYSIS),$(filter-out analysis/main.c,$(ANALYSIS_SRC))) $(LINKED_LIBS)
 
 -include $(patsubst %.o,%.d,$(SHIM_OBJ) $(TRACE_PIC_OBJ) $(TRACE_OBJ) $(ANALYSIS_OBJ) \
-	$(UNIT_SUPPORT_OBJ) $(LAYOUT12:%.c=$(B)/cuda12/%.o) \
+	$(UNIT_SUPPORT_OBJ) $(LAYOUT12:%.c=$(B)/layout12/%.o) \
 	$(UNIT_SRC:%.c=$(B)/obj/%.o) $(BENCH_SRC:%.c=$(B)/obj/%.o) $(FUZZ_SRC:%.c=$(B)/obj/%.o))

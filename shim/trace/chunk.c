@@ -251,6 +251,8 @@ enum bst_status bst_encode_batch(struct bst_encoder *encoder, const struct bst_b
 		data += encode_column(encoder, batch, c, header, data);
 		header += BST_COLUMN_HEADER_BYTES;
 	}
+	if ((size_t)(data - payload) > BST_MAX_PAYLOAD_BYTES)
+		return BST_FULL;
 	encode_chunk_header(encoder, BST_CHUNK_TABLE, out, (size_t)(data - payload));
 	*size = (size_t)(data - out);
 	return BST_OK;

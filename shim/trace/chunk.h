@@ -44,8 +44,8 @@ size_t bst_chunk_bytes(const struct bst_batch *batch);
 /*
  * Writes the batch as one chunk into `out` (room for `capacity` bytes) and its length into *size. The encoder's
  * sequence and offset move on only with bst_encoder_commit, once the bytes are in the file: a failed write leaves no
- * hole in the numbering that would look like damage. BST_FULL if `out` is too small. A batch without rows is an error
- * of the caller.
+ * hole in the numbering that would look like damage. BST_FULL if `out` is too small, the batch larger than the encoder
+ * was made for, or the payload larger than a reader takes. A batch without rows is an error of the caller.
  */
 enum bst_status bst_encode_batch(struct bst_encoder *encoder, const struct bst_batch *batch,
 				 uint8_t *out, size_t capacity, size_t *size);
@@ -57,7 +57,7 @@ size_t bst_encode_trailer(struct bst_encoder *encoder, uint64_t index_offset, ui
 /* The chunk of `size` bytes was written at encoder->offset. */
 void bst_encoder_commit(struct bst_encoder *encoder, size_t size);
 
-/* Parses a file header. Does not judge version or features beyond what is needed to read it. */
+/* Parses and judges a file header: BST_OK, or the first reason of FORMAT.md section 1 why the file is refused. */
 enum bst_status bst_decode_file_header(const uint8_t *data, size_t size,
 				       struct bst_file_header *header);
 

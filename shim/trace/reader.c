@@ -36,15 +36,15 @@ static int crc_good(uint32_t expected, const uint8_t *data, size_t size)
 #endif
 }
 
+static const uint8_t chunk_magic[4] = {0xC5, 0x42, 0x53, 0x43}; /* BST_CHUNK_MAGIC as bytes */
+
 /* Is there a good chunk header at `at`? BST_TORN when the file ends inside header or payload. */
 static enum bst_status check_header(const struct bst_reader *reader, size_t at)
 {
 	const uint8_t *p = reader->data + at;
 	size_t left = reader->size - at;
 
-	if (left < 4)
-		return BST_TORN;
-	if (get_u32(p) != BST_CHUNK_MAGIC)
+	if (memcmp(p, chunk_magic, left < 4 ? left : 4) != 0)
 		return BST_CHUNK_MAGIC_BAD;
 	if (left < BST_CHUNK_HEADER_BYTES)
 		return BST_TORN;
@@ -82,12 +82,9 @@ static int all_zero(const uint8_t *p, size_t n)
  */
 static int looks_torn(const uint8_t *p, size_t n)
 {
-	static const uint8_t magic[4] = {0xC5, 0x42, 0x53, 0x43};
-	size_t compare = n < 4 ? n : 4;
-
 	if (all_zero(p, n))
 		return 1;
-	return memcmp(p, magic, compare) == 0 && n < BST_CHUNK_HEADER_BYTES;
+	return memcmp(p, chunk_magic, n < 4 ? n : 4) == 0 && n < BST_CHUNK_HEADER_BYTES;
 }
 
 /* Next place at or behind `from` that holds a good header (whole or torn), or the end of the file. */
@@ -140,8 +137,11 @@ static void parse_chunk(const struct bst_reader *reader, struct bst_chunk *chunk
 /* A header that proved itself: its sequence and losses count even if its payload turns out bad. */
 static void note_header(struct bst_reader *reader, const struct bst_chunk *chunk)
 {
+	uint64_t most = UINT64_MAX - reader->missing_chunks, jump = 0;
+
 	if (chunk->sequence > reader->next_sequence)
-		reader->missing_chunks += chunk->sequence - reader->next_sequence;
+		jump = chunk->sequence - reader->next_sequence;
+	reader->missing_chunks += jump < most ? jump : most;
 	reader->next_sequence = chunk->sequence + 1;
 	memcpy(reader->losses, chunk->losses, sizeof(reader->losses));
 }
@@ -153,51 +153,66 @@ static int payload_good(const struct bst_chunk *chunk)
 	return crc_good(get_u32(header + 12), chunk->payload, chunk->payload_bytes);
 }
 
-static int good_trailer(const struct bst_reader *reader, const struct bst_chunk *chunk)
+static int trailer_good(const struct bst_chunk *chunk)
 {
 	return chunk->payload_bytes == BST_TRAILER_BYTES &&
-	       get_u32(chunk->payload + 12) == BST_TRAILER_MAGIC && reader->at == reader->size;
+	       get_u32(chunk->payload + 12) == BST_TRAILER_MAGIC;
+}
+
+/* Moves past a chunk that is whole. Is it one for the caller? */
+static int take_chunk(struct bst_reader *reader, const struct bst_chunk *chunk)
+{
+	uint64_t bytes = BST_CHUNK_HEADER_BYTES + (uint64_t)chunk->payload_bytes;
+
+	reader->at += bytes;
+	if (!payload_good(chunk)) {
+		note_damage(reader, chunk->offset, bytes, BST_PAYLOAD_BAD);
+		return 0;
+	}
+	switch (chunk->type) {
+	case BST_CHUNK_TABLE:
+		break;
+	case BST_CHUNK_TRAILER:
+		if (!trailer_good(chunk)) {
+			note_damage(reader, chunk->offset, bytes, BST_TABLE_SHORT);
+			return 0;
+		}
+		reader->trailer = reader->at == reader->size;
+		break;
+	default:
+		if (chunk->flags & BST_CHUNK_SKIPPABLE) {
+			reader->skipped_chunks++;
+			return 0;
+		}
+		reader->stopped_by = BST_CHUNK_UNKNOWN;
+		note_damage(reader, chunk->offset, reader->size - chunk->offset, BST_CHUNK_UNKNOWN);
+		return 0;
+	}
+	reader->chunks++;
+	return 1;
 }
 
 int bst_reader_next(struct bst_reader *reader, struct bst_chunk *chunk)
 {
 	while (reader->at < reader->size && !reader->stopped_by) {
 		enum bst_status status = check_header(reader, reader->at);
+		int header_good = status == BST_OK ||
+				  (status == BST_TORN &&
+				   reader->size - reader->at >= BST_CHUNK_HEADER_BYTES);
 
-		if (status == BST_TORN && reader->size - reader->at >= BST_CHUNK_HEADER_BYTES) {
-			parse_chunk(reader, chunk);
-			note_header(reader, chunk);
-			reader->torn_bytes += reader->size - reader->at;
-			reader->at = reader->size;
-			return 0;
-		}
-		if (status) {
+		if (!header_good) {
 			skip_damage(reader, status);
 			continue;
 		}
 		parse_chunk(reader, chunk);
 		note_header(reader, chunk);
-		if (!payload_good(chunk)) {
-			note_damage(reader, reader->at,
-				    BST_CHUNK_HEADER_BYTES + (uint64_t)chunk->payload_bytes,
-				    BST_PAYLOAD_BAD);
-			reader->at += BST_CHUNK_HEADER_BYTES + chunk->payload_bytes;
-			continue;
+		if (status == BST_TORN) {
+			reader->torn_bytes += reader->size - reader->at;
+			reader->at = reader->size;
+			return 0;
 		}
-		if (chunk->type > BST_CHUNK_TRAILER) {
-			if (!(chunk->flags & BST_CHUNK_SKIPPABLE)) {
-				reader->stopped_by = BST_CHUNK_UNKNOWN;
-				return 0;
-			}
-			reader->skipped_chunks++;
-			reader->at += BST_CHUNK_HEADER_BYTES + chunk->payload_bytes;
-			continue;
-		}
-		reader->at += BST_CHUNK_HEADER_BYTES + chunk->payload_bytes;
-		reader->chunks++;
-		if (chunk->type == BST_CHUNK_TRAILER)
-			reader->trailer = good_trailer(reader, chunk);
-		return 1;
+		if (take_chunk(reader, chunk))
+			return 1;
 	}
 	return 0;
 }

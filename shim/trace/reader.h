@@ -39,8 +39,8 @@ struct bst_reader {
 	unsigned damage_count; /* all; the first BST_DAMAGE_KEPT are in `damage` */
 	struct bst_damage damage[BST_DAMAGE_KEPT];
 	int trailer;               /* a trailer stood at the very end */
-	enum bst_status stopped_by; /* BST_OK, or BST_CHUNK_UNKNOWN: an incompatible chunk ended the walk */
-	uint32_t losses[BST_CAUSE_COUNT]; /* of the last good chunk */
+	enum bst_status stopped_by; /* BST_OK, or BST_CHUNK_UNKNOWN: an incompatible chunk ended the walk; the rest is damage */
+	uint32_t losses[BST_CAUSE_COUNT]; /* of the last good chunk header */
 };
 
 /* Judges the file header. On BST_OK the reader stands before the first chunk. */
@@ -52,7 +52,7 @@ int bst_reader_next(struct bst_reader *reader, struct bst_chunk *chunk);
 /* Records that a chunk whose crc was right does not decode (see bst_rows_decode). */
 void bst_reader_reject(struct bst_reader *reader, const struct bst_chunk *chunk, enum bst_status why);
 
-/* After the walk: a trailer at the end and no damage. */
+/* After the walk: a trailer at the end, no damage and no missing chunk. */
 int bst_reader_complete(const struct bst_reader *reader);
 
 #endif

@@ -81,28 +81,31 @@ static struct column parse_column(const uint8_t *p)
 	};
 }
 
-static enum bst_status check_column(const struct column *c, uint32_t rows)
+/* Plain and delta are the writer's choice; text where the table has numbers, or the reverse, is not. */
+static int encoding_good(const struct column *c, const struct bst_column_info *known)
+{
+	if (c->codec != BST_STORED && c->codec != BST_DEFLATE)
+		return 0;
+	if (known->encoding == BST_BYTES)
+		return c->encoding == BST_BYTES;
+	return c->encoding == BST_PLAIN || c->encoding == BST_DELTA;
+}
+
+static enum bst_status check_column(const struct column *c, const struct bst_column_info *known,
+				    uint32_t rows)
 {
 	uint64_t planes = (uint64_t)c->width * rows;
 	uint64_t most = (uint64_t)c->stored_bytes * BST_MAX_INFLATE_RATIO + 64;
 
-	if (c->id == 0)
-		return BST_COLUMN_ENCODING;
-	if (c->codec != BST_STORED && c->codec != BST_DEFLATE)
+	if (!encoding_good(c, known))
 		return BST_COLUMN_ENCODING;
 	if (c->codec == BST_STORED ? c->raw_bytes != c->stored_bytes : c->raw_bytes > most)
 		return BST_COLUMN_SIZE;
-	switch (c->encoding) {
-	case BST_PLAIN:
-	case BST_DELTA:
+	if (c->encoding != BST_BYTES)
 		return c->width > 8 || planes != c->raw_bytes ? BST_COLUMN_SIZE : BST_OK;
-	case BST_BYTES:
-		if (c->width > 4 || planes > c->raw_bytes)
-			return BST_COLUMN_SIZE;
-		return c->raw_bytes - planes > BST_MAX_TEXT_BYTES ? BST_TABLE_LIMITS : BST_OK;
-	default:
-		return BST_COLUMN_ENCODING;
-	}
+	if (c->width > 4 || planes > c->raw_bytes)
+		return BST_COLUMN_SIZE;
+	return c->raw_bytes - planes > BST_MAX_TEXT_BYTES ? BST_TABLE_LIMITS : BST_OK;
 }
 
 /* Grows *block to `bytes`, content lost. */
@@ -254,73 +257,71 @@ static enum bst_status decode_text(struct bst_rows *rows, const struct column *c
 	return BST_OK;
 }
 
-static enum bst_status decode_column(struct bst_rows *rows, const struct column *c, uint32_t wanted)
+static const struct bst_column_info *find_column(const struct bst_table_info *info, uint16_t id)
 {
-	if (c->id >= BST_COLUMN_LIMIT) {
+	for (const struct bst_column_info *c = info->column; c->id; c++)
+		if (c->id == id)
+			return c;
+	return NULL;
+}
+
+/* Of a column that this version does not know, only the size matters: its encoding may be a new one. */
+static enum bst_status decode_column(struct bst_rows *rows, const struct bst_table_info *info,
+				     const struct column *c, uint32_t wanted)
+{
+	const struct bst_column_info *known = find_column(info, c->id);
+	enum bst_status status;
+
+	if (!known) {
 		rows->skipped_columns++;
 		return c->skippable ? BST_OK : BST_COLUMN_UNKNOWN;
 	}
-	if (!(wanted & (UINT32_C(1) << c->id)))
-		return BST_OK;
+	status = check_column(c, known, rows->count);
+	if (status || !(wanted & (UINT32_C(1) << c->id)))
+		return status;
 	return c->encoding == BST_BYTES ? decode_text(rows, c) : decode_numbers(rows, c);
 }
 
-/* Is this column id one that this version of the table has? Unknown tables know no column, and need none. */
-static int known_column(const struct bst_table_info *info, uint16_t id)
+static enum bst_status decode_columns(struct bst_rows *rows, const uint8_t *payload, size_t size,
+				      uint32_t wanted)
 {
+	const struct bst_table_info *info = bst_table_info(rows->table);
+	unsigned columns = get_u16(payload + 2);
+	const uint8_t *header = payload + BST_TABLE_HEADER_BYTES;
+	size_t at = BST_TABLE_HEADER_BYTES + (size_t)columns * BST_COLUMN_HEADER_BYTES;
+	uint64_t seen[512] = {0}; /* one bit for each of the 32,768 column ids */
+
 	if (!info)
-		return 1;
-	for (const struct bst_column_info *c = info->column; c->id; c++)
-		if (c->id == id)
-			return 1;
-	return 0;
+		return BST_OK;
+	for (unsigned i = 0; i < columns; i++, header += BST_COLUMN_HEADER_BYTES) {
+		struct column c = parse_column(header);
+		enum bst_status status;
+
+		if (c.id == 0)
+			return BST_COLUMN_ENCODING;
+		if (seen[c.id / 64] & (UINT64_C(1) << c.id % 64))
+			return BST_COLUMN_DUPLICATE;
+		seen[c.id / 64] |= UINT64_C(1) << c.id % 64;
+		if (c.stored_bytes > size - at)
+			return BST_TABLE_SHORT;
+		c.stored = payload + at;
+		at += c.stored_bytes;
+		status = decode_column(rows, info, &c, wanted);
+		if (status)
+			return status;
+	}
+	return at == size ? BST_OK : BST_TABLE_SHORT;
 }
 
 enum bst_status bst_rows_decode(struct bst_rows *rows, const uint8_t *payload, size_t size,
 				uint32_t wanted)
 {
-	const struct bst_table_info *info;
 	enum bst_status status;
-	uint64_t seen[512] = {0}; /* one bit for each of the 32,768 column ids */
-	size_t at;
-	unsigned columns;
 
 	forget(rows);
 	status = bst_rows_peek(payload, size, rows);
-	if (status)
-		goto out;
-	info = bst_table_info(rows->table);
-	columns = get_u16(payload + 2);
-	at = BST_TABLE_HEADER_BYTES + (size_t)columns * BST_COLUMN_HEADER_BYTES;
-	for (unsigned i = 0; i < columns; i++) {
-		struct column c = parse_column(payload + BST_TABLE_HEADER_BYTES +
-					       (size_t)i * BST_COLUMN_HEADER_BYTES);
-
-		status = check_column(&c, rows->count);
-		if (status)
-			goto out;
-		if (seen[c.id / 64] & (UINT64_C(1) << c.id % 64)) {
-			status = BST_COLUMN_DUPLICATE;
-			goto out;
-		}
-		seen[c.id / 64] |= UINT64_C(1) << c.id % 64;
-		if (c.stored_bytes > size - at) {
-			status = BST_TABLE_SHORT;
-			goto out;
-		}
-		c.stored = payload + at;
-		at += c.stored_bytes;
-		if (!known_column(info, c.id)) {
-			rows->skipped_columns++;
-			status = c.skippable ? BST_OK : BST_COLUMN_UNKNOWN;
-		} else {
-			status = decode_column(rows, &c, wanted);
-		}
-		if (status)
-			goto out;
-	}
-	status = at == size ? BST_OK : BST_TABLE_SHORT;
-out:
+	if (!status)
+		status = decode_columns(rows, payload, size, wanted);
 	if (status)
 		forget(rows);
 	return status;

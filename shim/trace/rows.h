@@ -16,8 +16,8 @@ struct bst_text {
 
 /*
  * The decoded rows. `number[column id]` is an array of `count` values, `text[column id]` likewise; both NULL where the
- * chunk lacks the column (unknown, not zero). Memory belongs to this struct and is reused by the next decode; columns
- * with ids of BST_COLUMN_LIMIT and above are unknown to this version and not kept.
+ * chunk lacks the column (unknown, not zero). Memory belongs to this struct and is reused by the next decode. A column
+ * that the table has in this version is of the kind, number or text, that tables.def says; others are counted and not kept.
  */
 struct bst_rows {
 	uint16_t table;
@@ -43,8 +43,8 @@ enum bst_status bst_rows_peek(const uint8_t *payload, size_t size, struct bst_ro
 
 /*
  * Decodes the columns whose bit (1 << column id) is set in `wanted`; the others are checked for size and skipped. Text in
- * `rows` may point into `payload` (stored columns) and lives as long as both. On failure `rows` holds nothing. Tables
- * unknown to this version decode too (all columns known by id range only).
+ * `rows` may point into `payload` (stored columns) and lives as long as both. On failure `rows` holds nothing. Of a table
+ * unknown to this version only the header is judged: BST_OK, and no column is decoded.
  * BST_NO_MEMORY, or the reason why the chunk is not valid. Safe on any bytes.
  */
 enum bst_status bst_rows_decode(struct bst_rows *rows, const uint8_t *payload, size_t size,

@@ -25,7 +25,7 @@ def read_structs(path):
     for body, name in re.findall(r"typedef struct \w+_st \{([^}]*)\} (\w+)_params;", text):
         fields = []
         for line in body.split(";"):
-            line = " ".join(line.split())
+            line = " ".join(line.split()).replace(" __dv", "")
             if line:
                 fields.append((line, re.search(r"(\w+)$", line).group(1)))
         found[name] = fields
@@ -44,7 +44,7 @@ def read_names(path):
 def marked(sources, macro):
     names = set()
     for source in sources:
-        names.update(re.findall(r"^%s\((\w+)\)" % macro, open(source).read(), re.M))
+        names.update(re.findall(r"^%s\((\w+)[,)]" % macro, open(source).read(), re.M))
     return names
 
 
@@ -68,7 +68,11 @@ def runtime_structs(inc, names, major):
 
     chosen = {}
     for name in names:
-        struct = (pick(removed, name) or pick(api, name)) if major == 12 else pick(api, name)
+        struct = pick(api, name)
+        older = base_of(name) + "_v2" in names or base_of(name) in (
+            "cudaMemcpyBatchAsync", "cudaMemcpy3DBatchAsync")
+        if major == 12 and (older or not struct):
+            struct = pick(removed, name) or struct
         if not struct and major == 12:
             struct = pick(api, re.sub(r"_v[23](?=_pt|$)", "", name))
         if struct:
@@ -79,25 +83,30 @@ def runtime_structs(inc, names, major):
 def generate(kind, inc, out_c, out_h, sources):
     done = marked(sources, "IMPL")
     symbols = marked(sources, "SYMBOL")
-    by_hand = marked(sources, "EXPORTED")
+    by_hand = marked(sources, "EXPORTED") | marked(sources, "SETTING")
     major = int(kind[-2:]) if kind[-1].isdigit() else 0
     if kind.startswith("cupti"):
         stubs(out_c, [n for n in read_names(kind + ".names") if n not in by_hand], 27)
-        open(out_h, "w").write("/* nothing */\n")
+        open(out_h, "w").write("/* Nothing to declare. */\n")
+        for domain in ("driver", "runtime"):
+            ids = read_cbids(os.path.join(inc, "cupti_%s_cbid.h" % domain), "CUPTI_" + domain.upper())
+            with open(os.path.join(os.path.dirname(out_c), "cbid_%s.def" % domain), "w") as f:
+                for name, cbid in ids.items():
+                    if re.match(r"_*cu", name):
+                        f.write("NAME(%s, \"%s\")\n" % (cbid, name))
         return
     if kind == "cuda":
         structs = read_structs(os.path.join(inc, "generated_cuda_meta.h"))
-        names = sorted(structs)
-        chosen = {n: n for n in names}
         cbids = read_cbids(os.path.join(inc, "cupti_driver_cbid.h"), "CUPTI_DRIVER")
-        domain, headers = "SIM_DRIVER", ["<cuda.h>", "<generated_cuda_meta.h>"]
+        names = sorted(set(structs) | {n for n in cbids if n.startswith("cu")})
+        chosen = {n: n for n in structs}
+        domain, headers = "SIM_DRIVER", ["<cupti.h>"]  # which includes the structs, unguarded
     else:
         names = read_names(kind + ".names")
         chosen, structs = runtime_structs(inc, names, major)
         cbids = read_cbids(os.path.join(inc, "cupti_runtime_cbid.h"), "CUPTI_RUNTIME")
         domain = "SIM_RUNTIME"
-        headers = ["<cuda_runtime_api.h>", "<generated_cuda_runtime_api_meta.h>",
-                   "<generated_cudart_removed_meta.h>"]
+        headers = ["<cuda_runtime_api.h>", "<cupti.h>"]
         for name in ("__cudaLaunchKernel", "__cudaLaunchKernel_ptsz"):
             chosen[name] = name + "_v13000"
             structs[chosen[name]] = [("cudaKernel_t kernel", "kernel"), ("dim3 gridDim", "gridDim"),
@@ -110,20 +119,26 @@ def generate(kind, inc, out_c, out_h, sources):
         h.append("typedef struct { cudaKernel_t kernel; dim3 gridDim; dim3 blockDim; void **args;"
                  " size_t sharedMem; cudaStream_t stream; } __cudaLaunchKernel_v13000_params;")
         h.append("typedef __cudaLaunchKernel_v13000_params __cudaLaunchKernel_ptsz_v13000_params;")
+        # NVIDIA ships the removed structs' header, and not the one it includes.
+        current = read_structs(os.path.join(inc, "generated_cuda_runtime_api_meta.h"))
+        for struct in sorted(set(chosen.values())):
+            if struct not in current and not struct.startswith("__cudaLaunchKernel"):
+                h.append("typedef struct {%s;} %s_params;" % (
+                    "; ".join(f[0] for f in structs[struct]) or "int unused", struct))
     implemented, table = [], []
     for name in names:
         if name in by_hand:
             continue
         impl = name if name in done else base_of(name)
-        if impl in done and name in chosen:
+        if impl in done:
             implemented.append((name, impl))
     seen = set()
     for name, impl in implemented:
         if impl in seen:
             continue
         seen.add(impl)
-        args = chosen.get(impl) or chosen[name]
-        h.append("typedef %s_params %s_args;" % (args, impl))
+        args = chosen.get(impl) or chosen.get(name)
+        h.append("typedef %s %s_args;" % (args + "_params" if args else "struct sim_no_args", impl))
         h.append("int impl_%s(const %s_args *p, struct sim_call *call);" % (impl, impl))
         if impl in symbols:
             h.append("const char *symbol_%s(const void *params);" % impl)
@@ -131,21 +146,24 @@ def generate(kind, inc, out_c, out_h, sources):
 
     c = ['#include "%s"' % os.path.basename(out_h), ""]
     for name, impl in implemented:
-        struct = chosen[name]
-        fields = structs[struct]
+        struct = chosen.get(name)
+        fields = structs[struct] if struct else []
+        cbid = cbids.get(struct or name)
+        if not cbid:
+            cbid = next((v for k, v in cbids.items() if re.fullmatch(re.escape(name) + r"_v\d+", k)), "0")
         decl = ", ".join(f[0] for f in fields) or "void"
         init = ", ".join(".%s = %s" % (f[1], f[1]) for f in fields)
         # functionName is plain in the runtime domain and the exported name in the driver's.
         c.append("SIM_ENTRY int entry_%s(%s) __asm__(\"%s\");" % (name, decl, name))
         c.append("int entry_%s(%s)\n{" % (name, decl))
-        c.append("\t%s_params p = {%s};" % (struct, init or "0"))
+        c.append("\t%s sim_args = {%s};" % (struct + "_params" if struct else "struct sim_no_args", init or "0"))
         c.append("\tstatic const struct sim_api api = {\"%s\", \"%s\", %s, %s, %s, %s};" % (
-            name, base_of(name), domain, cbids.get(struct, "0"),
+            name, base_of(name), domain, cbid,
             "true" if TWIN.search(name) else "false",
             "symbol_" + impl if impl in symbols else "NULL"))
-        if chosen.get(impl, struct) != struct:
-            c.append("\t_Static_assert(sizeof(p) == sizeof(%s_args), \"twin\");" % impl)
-        c.append("\treturn SIM_INVOKE(&api, &p, (sim_impl)impl_%s);\n}\n" % impl)
+        if struct and chosen.get(impl, struct) != struct:
+            c.append("\t_Static_assert(sizeof(sim_args) == sizeof(%s_args), \"twin\");" % impl)
+        c.append("\treturn SIM_INVOKE(&api, &sim_args, (sim_impl)impl_%s);\n}\n" % impl)
         table.append(name)
     open(out_c, "w").write("\n".join(c) + "\n")
     missing = [n for n in names if n not in table and n not in by_hand]

@@ -1,0 +1,31 @@
+/* From the device's clock to the host's, by the readings that the trace took of both. */
+#ifndef CLOCK_H
+#define CLOCK_H
+
+#include "vocabulary.h"
+
+/* One straight piece: host = host_ns + (1 + drift) * (device - device_ns), from device_ns up to the next piece. */
+struct clock_piece {
+	uint64_t device_ns;
+	uint64_t host_ns;
+	double drift;
+};
+
+struct clock {
+	struct clock_piece *piece; /* by device_ns */
+	size_t count;
+	uint64_t error_ns; /* the largest that the recorder states */
+};
+
+/*
+ * Builds the conversion; -1 without memory. Without any reading clock->count is 0 and times are left as they are: they cannot
+ * be compared with the host's. A jump of the device's clock between two readings is spread between them (FORMAT.md section 5); where it
+ * went back, the readings that exist twice are taken as those after the jump.
+ */
+int clock_init(struct clock *clock, const struct clock_row *rows, size_t count);
+void clock_fini(struct clock *clock);
+
+/* Converts one time. *cursor remembers the piece for the next, near one: start with 0. Never wraps: stops at 0 and UINT64_MAX. */
+uint64_t clock_host(const struct clock *clock, uint64_t device_ns, size_t *cursor);
+
+#endif

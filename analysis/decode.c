@@ -1,0 +1,297 @@
+/* Decoding event chunks. */
+#include "decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BIT(column) (UINT32_C(1) << (column))
+
+#define OP_COLUMNS                                                                       \
+	(BIT(BST_RUN_KERNEL) | BIT(BST_RUN_BEGIN) | BIT(BST_RUN_DURATION) |              \
+	 BIT(BST_RUN_CORRELATION) | BIT(BST_RUN_CONTEXT) | BIT(BST_RUN_STREAM) |         \
+	 BIT(BST_RUN_GRAPH) | BIT(BST_RUN_NODE) | BIT(BST_RUN_DEVICE) | BIT(BST_RUN_FLAGS))
+#define COPY_COLUMNS                                                                     \
+	(OP_COLUMNS | BIT(BST_COPY_BYTES) | BIT(BST_COPY_SOURCE_KIND) |                  \
+	 BIT(BST_COPY_TARGET_KIND))
+#define CALL_COLUMNS                                                                     \
+	(BIT(BST_CALL_THREAD) | BIT(BST_CALL_API) | BIT(BST_CALL_BEGIN) |                \
+	 BIT(BST_CALL_DURATION) | BIT(BST_CALL_CORRELATION) | BIT(BST_CALL_STREAM) |     \
+	 BIT(BST_CALL_FLAGS) | BIT(BST_CALL_OBJECT))
+
+/* `run` and `copy` share their first columns, so that one loop reads both. */
+_Static_assert((int)BST_RUN_BEGIN == (int)BST_COPY_BEGIN &&
+		       (int)BST_RUN_DURATION == (int)BST_COPY_DURATION &&
+		       (int)BST_RUN_CORRELATION == (int)BST_COPY_CORRELATION &&
+		       (int)BST_RUN_DEVICE == (int)BST_COPY_DEVICE &&
+		       (int)BST_RUN_FLAGS == (int)BST_COPY_FLAGS,
+	       "run and copy differ");
+
+#define HOUR_NS UINT64_C(3600000000000)
+/* No operation lasts longer: 2^50 ns are 13 days. Sentinels and reversed times come out far above. */
+#define DURATION_LIMIT (UINT64_C(1) << 50)
+#define DEVICE_LIMIT   64
+
+/* The host times in which an event can lie: those of the clock readings, give or take an hour. */
+struct bounds {
+	uint64_t low;
+	uint64_t high;
+};
+
+static struct bounds sensible(const struct clock *clock)
+{
+	struct bounds bounds = {1, UINT64_MAX / 2};
+	uint64_t first, last;
+
+	if (!clock->count)
+		return bounds;
+	first = clock->piece[0].host_ns;
+	last = clock->piece[clock->count - 1].host_ns;
+	if (first > HOUR_NS)
+		bounds.low = first - HOUR_NS;
+	if (last < bounds.high - HOUR_NS)
+		bounds.high = last + HOUR_NS;
+	return bounds;
+}
+
+static uint64_t least_begin(const struct bst_rows *rows, const struct clock *clock, unsigned begin_column,
+			    unsigned flag_column)
+{
+	struct bounds bounds = sensible(clock);
+	uint64_t least = UINT64_MAX;
+	size_t cursor = 0;
+
+	for (uint32_t i = 0; i < rows->count; i++) {
+		uint64_t begin = rows->number[begin_column][i];
+
+		if (flag_column) {
+			if (bst_value(rows, flag_column, i, 0) & BST_ENUM_DEVICE_FLAG_TIME_INVALID)
+				continue;
+			begin = clock_host(clock, begin, &cursor);
+		}
+		if (begin >= bounds.low && begin <= bounds.high && begin < least)
+			least = begin;
+	}
+	return least == UINT64_MAX ? 0 : least;
+}
+
+uint64_t decode_begin(struct bst_rows *rows, const struct trace *trace, const struct clock *clock,
+		      const struct trace_chunk *chunk)
+{
+	int is_call = chunk->table == BST_TABLE_CALL;
+	unsigned begin = is_call ? (unsigned)BST_CALL_BEGIN : (unsigned)BST_RUN_BEGIN;
+	unsigned flags = is_call ? 0 : (unsigned)BST_RUN_FLAGS;
+	uint32_t wanted = BIT(begin) | (flags ? BIT(flags) : 0);
+	size_t cursor = 0;
+
+	(void)trace;
+	if (chunk->time_min && chunk->time_max - chunk->time_min < HOUR_NS)
+		return is_call ? chunk->time_min : clock_host(clock, chunk->time_min, &cursor);
+	if (bst_rows_decode(rows, chunk->payload, chunk->payload_bytes, wanted) ||
+	    !rows->number[begin])
+		return 0;
+	return least_begin(rows, clock, begin, flags);
+}
+
+static uint32_t device_of(const struct vocabulary *v, const struct bst_rows *rows, uint32_t i)
+{
+	uint64_t device;
+	uint32_t at;
+
+	if (rows->number[BST_RUN_DEVICE])
+		device = rows->number[BST_RUN_DEVICE][i];
+	else if (dict_find(&v->contexts, bst_value(rows, BST_RUN_CONTEXT, i, 0), &at))
+		device = v->context_device[at];
+	else
+		device = 0;
+	return device < DEVICE_LIMIT ? (uint32_t)device : UINT32_MAX;
+}
+
+/* Fills the times of an op; false where they are impossible. */
+static bool op_times(const struct bst_rows *rows, uint32_t i, const struct clock *clock,
+		     const struct bounds *bounds, size_t *cursor, struct op *op)
+{
+	uint64_t begin = rows->number[BST_RUN_BEGIN][i];
+	uint64_t duration = bst_value(rows, BST_RUN_DURATION, i, 0);
+
+	if (bst_value(rows, BST_RUN_FLAGS, i, 0) & BST_ENUM_DEVICE_FLAG_TIME_INVALID)
+		return false;
+	if (!begin || duration > DURATION_LIMIT)
+		return false;
+	op->begin_ns = clock_host(clock, begin, cursor);
+	op->end_ns = clock_host(clock, begin + duration, cursor);
+	return op->begin_ns >= bounds->low && op->end_ns <= bounds->high &&
+	       op->begin_ns <= op->end_ns;
+}
+
+static void op_place(const struct bst_rows *rows, uint32_t i, struct op *op)
+{
+	op->stream = bst_value(rows, BST_RUN_CONTEXT, i, 0) << 32 |
+		     (uint32_t)bst_value(rows, BST_RUN_STREAM, i, 0);
+	op->correlation = (uint32_t)bst_value(rows, BST_RUN_CORRELATION, i, 0);
+	op->graph = (uint32_t)bst_value(rows, BST_RUN_GRAPH, i, 0);
+	op->has_node = op->graph && bst_value(rows, BST_RUN_NODE, i, 0);
+}
+
+static void op_copy(const struct bst_rows *rows, uint32_t i, struct op *op)
+{
+	op->is_copy = 1;
+	op->signature = 0;
+	op->bytes = bst_value(rows, BST_COPY_BYTES, i, 0);
+	op->copy_kind = (uint8_t)bst_value(rows, BST_COPY_KIND, i, 0);
+	op->source_kind = (uint8_t)bst_value(rows, BST_COPY_SOURCE_KIND, i, 0);
+	op->target_kind = (uint8_t)bst_value(rows, BST_COPY_TARGET_KIND, i, 0);
+}
+
+/* What `struct op` and `struct call` begin with. */
+struct span {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+};
+
+static inline bool before(const uint8_t *a, const uint8_t *b)
+{
+	struct span x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	if (x.begin_ns != y.begin_ns)
+		return x.begin_ns < y.begin_ns;
+	return x.end_ns > y.end_ns;
+}
+
+/* End of the sorted run that begins at row `from`. */
+static inline size_t run_end(const uint8_t *row, size_t from, size_t count, size_t bytes)
+{
+	size_t end = from + 1;
+
+	while (end < count && !before(row + end * bytes, row + (end - 1) * bytes))
+		end++;
+	return end < count ? end : count;
+}
+
+static inline void merge(const uint8_t *in, uint8_t *out, const size_t cut[3], size_t bytes)
+{
+	size_t i = cut[0], j = cut[1];
+
+	for (size_t k = cut[0]; k < cut[2]; k++) {
+		bool left = i < cut[1] &&
+			    (j >= cut[2] || !before(in + j * bytes, in + i * bytes));
+
+		memcpy(out + k * bytes, in + (left ? i++ : j++) * bytes, bytes);
+	}
+}
+
+/*
+ * Natural merge sort: what the recorder writes is a few sorted runs (one for each thread or buffer) one behind the other, and
+ * most often one. Stable. Without memory rows stay as they are: the timeline then counts them as late.
+ */
+static inline void sort(uint8_t *row, size_t count, size_t bytes)
+{
+	uint8_t *spare, *in = row, *out;
+
+	if (!count || run_end(row, 0, count, bytes) == count)
+		return;
+	out = spare = malloc(count * bytes);
+	if (!spare)
+		return;
+	while (run_end(in, 0, count, bytes) < count) {
+		uint8_t *swap = in;
+
+		for (size_t at = 0; at < count;) {
+			size_t cut[3] = {at, run_end(in, at, count, bytes), 0};
+
+			cut[2] = cut[1] < count ? run_end(in, cut[1], count, bytes) : count;
+			merge(in, out, cut, bytes);
+			at = cut[2];
+		}
+		in = out;
+		out = swap;
+	}
+	if (in != row)
+		memcpy(row, in, count * bytes);
+	free(spare);
+}
+
+enum bst_status decode_ops(struct bst_rows *rows, const struct trace *trace,
+			   const struct clock *clock, const struct trace_chunk *chunk,
+			   struct op *out, uint32_t *count, struct timeline_counts *counts,
+			   size_t *cursor)
+{
+	const struct vocabulary *v = &trace->vocabulary;
+	bool is_copy = chunk->table == BST_TABLE_COPY;
+	struct bounds bounds = sensible(clock);
+	enum bst_status status;
+	uint32_t n = 0;
+
+	*count = 0;
+	status = bst_rows_decode(rows, chunk->payload, chunk->payload_bytes,
+				 is_copy ? COPY_COLUMNS : OP_COLUMNS);
+	if (status)
+		return status;
+	*(is_copy ? &counts->copies : &counts->kernels) += rows->count;
+	for (uint32_t i = 0; i < rows->count; i++) {
+		struct op *op = &out[n];
+		uint32_t device = device_of(v, rows, i);
+
+		if (device == UINT32_MAX || !rows->number[BST_RUN_BEGIN] ||
+		    !op_times(rows, i, clock, &bounds, cursor, op))
+			continue;
+		memset((char *)op + sizeof(uint64_t) * 2, 0, sizeof(*op) - sizeof(uint64_t) * 2);
+		op->device = (uint16_t)device;
+		op_place(rows, i, op);
+		if (is_copy)
+			op_copy(rows, i, op);
+		else
+			op->signature = vocabulary_signature(v, bst_value(rows, BST_RUN_KERNEL, i, 0));
+		n++;
+	}
+	counts->time_invalid += rows->count - n;
+	sort((uint8_t *)out, n, sizeof(*out));
+	*count = n;
+	return BST_OK;
+}
+
+enum bst_status decode_calls(struct bst_rows *rows, const struct trace *trace,
+			     const struct clock *clock, const struct trace_chunk *chunk,
+			     struct call *out, uint32_t *count, struct timeline_counts *counts)
+{
+	const struct vocabulary *v = &trace->vocabulary;
+	struct bounds bounds = sensible(clock);
+	enum bst_status status;
+	uint32_t n = 0, at;
+
+	*count = 0;
+	status = bst_rows_decode(rows, chunk->payload, chunk->payload_bytes, CALL_COLUMNS);
+	if (status)
+		return status;
+	counts->calls += rows->count;
+	for (uint32_t i = 0; i < rows->count && rows->number[BST_CALL_BEGIN]; i++) {
+		uint64_t begin = rows->number[BST_CALL_BEGIN][i];
+		uint64_t duration = bst_value(rows, BST_CALL_DURATION, i, 0);
+		struct call *call = &out[n];
+
+		if (begin < bounds.low || begin > bounds.high || duration > DURATION_LIMIT)
+			continue;
+		call->begin_ns = begin;
+		call->end_ns = begin + duration;
+		call->thread = dict_find(&v->threads, bst_value(rows, BST_CALL_THREAD, i, 0), &at) ?
+				       at + 1 :
+				       0;
+		call->correlation = (uint32_t)bst_value(rows, BST_CALL_CORRELATION, i, 0);
+		call->stream = (uint32_t)bst_value(rows, BST_CALL_STREAM, i, 0);
+		call->object = (uint32_t)bst_value(rows, BST_CALL_OBJECT, i, 0);
+		call->flags = (uint8_t)bst_value(rows, BST_CALL_FLAGS, i, 0);
+		call->api = 0;
+		call->klass = BST_ENUM_CLASS_OTHER;
+		if (dict_find(&v->apis, bst_value(rows, BST_CALL_API, i, 0), &at) &&
+		    at < UINT16_MAX) {
+			call->api = (uint16_t)(at + 1);
+			call->klass = v->api[at].klass;
+		}
+		n++;
+	}
+	counts->time_invalid += rows->count - n;
+	sort((uint8_t *)out, n, sizeof(*out));
+	*count = n;
+	return BST_OK;
+}

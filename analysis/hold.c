@@ -1,0 +1,106 @@
+/* Following streams and events through the calls of the host. */
+#include "hold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HANDLE_LIMIT (1u << 20)
+
+void holds_init(struct holds *holds)
+{
+	memset(holds, 0, sizeof(*holds));
+}
+
+void holds_fini(struct holds *holds)
+{
+	free(holds->stream);
+	free(holds->own_stream);
+	free(holds->event);
+	holds_init(holds);
+}
+
+/* Row `id` of an array that grows with zeros; NULL beyond the limit or without memory. */
+static void *row(void **block, size_t *capacity, uint32_t id, size_t bytes)
+{
+	size_t grown = *capacity ? *capacity : 64;
+	char *p;
+
+	if (id >= HANDLE_LIMIT)
+		return NULL;
+	if (id >= *capacity) {
+		while (grown <= id)
+			grown *= 2;
+		p = reallocarray(*block, grown, bytes);
+		if (!p)
+			return NULL;
+		memset(p + *capacity * bytes, 0, (grown - *capacity) * bytes);
+		*block = p;
+		*capacity = grown;
+	}
+	return (char *)*block + id * bytes;
+}
+
+/* The default stream is handle 0: one for all threads, or each thread its own. */
+static struct stream_state *stream_of(struct holds *holds, const struct call *call)
+{
+	if (call->stream == 0 && call->flags & BST_ENUM_CALL_FLAG_PER_THREAD_STREAM)
+		return row((void **)&holds->own_stream, &holds->own_capacity, call->thread,
+			   sizeof(*holds->own_stream));
+	return row((void **)&holds->stream, &holds->stream_capacity, call->stream,
+		   sizeof(*holds->stream));
+}
+
+static struct event_state *event_of(struct holds *holds, uint32_t object)
+{
+	return object ? row((void **)&holds->event, &holds->event_capacity, object,
+			    sizeof(*holds->event)) :
+			NULL;
+}
+
+static void wait_for(struct stream_state *stream, const struct event_state *event)
+{
+	struct hold *hold = &stream->hold;
+
+	if (!event || !event->recorded) {
+		hold->unknown = true;
+		return;
+	}
+	if (!event->correlation)
+		return;
+	memmove(&hold->event_correlation[1], &hold->event_correlation[0],
+		sizeof(hold->event_correlation) - sizeof(hold->event_correlation[0]));
+	hold->event_correlation[0] = event->correlation;
+}
+
+void holds_note(struct holds *holds, const struct call *call)
+{
+	struct stream_state *stream;
+	struct event_state *event;
+
+	if (call->klass != BST_ENUM_CLASS_EVENT_RECORD && call->klass != BST_ENUM_CLASS_EVENT_WAIT &&
+	    call->klass != BST_ENUM_CLASS_HOST_FUNCTION)
+		return;
+	stream = stream_of(holds, call);
+	event = event_of(holds, call->object);
+	if (call->klass == BST_ENUM_CLASS_EVENT_RECORD && event) {
+		event->recorded = true;
+		event->correlation = stream ? stream->last_correlation : 0;
+	}
+	if (call->klass == BST_ENUM_CLASS_EVENT_WAIT && stream)
+		wait_for(stream, event);
+	if (call->klass == BST_ENUM_CLASS_HOST_FUNCTION && stream)
+		stream->hold.host = true;
+}
+
+struct hold holds_launch(struct holds *holds, const struct call *call)
+{
+	struct stream_state *stream = stream_of(holds, call);
+	struct hold hold = {0};
+
+	if (!stream)
+		return hold;
+	hold = stream->hold;
+	memset(&stream->hold, 0, sizeof(stream->hold));
+	stream->last_correlation = call->correlation;
+	return hold;
+}

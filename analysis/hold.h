@@ -1,0 +1,34 @@
+/* What holds a queued operation: events, host functions and values that its stream was told to wait for. */
+#ifndef HOLD_H
+#define HOLD_H
+
+#include "join.h"
+#include "timeline.h"
+
+struct stream_state {
+	uint32_t last_correlation; /* of the last operation issued into it */
+	struct hold hold;          /* gathered since then */
+};
+
+struct event_state {
+	bool recorded;
+	uint32_t correlation; /* of the last operation before it; 0 = none */
+};
+
+/* By handle and, for per-thread default streams, by thread. Handles beyond the limit are not followed. */
+struct holds {
+	struct stream_state *stream, *own_stream;
+	struct event_state *event;
+	size_t stream_capacity, own_capacity, event_capacity;
+};
+
+void holds_init(struct holds *holds);
+void holds_fini(struct holds *holds);
+
+/* Takes note of a call that records or waits. Calls come in the order of time. */
+void holds_note(struct holds *holds, const struct call *call);
+
+/* An operation is issued into the call's stream: returns what holds it. */
+struct hold holds_launch(struct holds *holds, const struct call *call);
+
+#endif

@@ -1,0 +1,51 @@
+/* From the correlation id of a device operation to the call that issued it. */
+#ifndef JOIN_H
+#define JOIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Events that an operation can wait for and that are told apart. */
+#define HOLD_EVENTS 2
+
+/* What an operation had to wait for in its stream, beside the operations before it. */
+struct hold {
+	bool host;    /* a host function or a value in memory */
+	bool unknown; /* an event that was recorded where the trace does not see it */
+	uint32_t event_correlation[HOLD_EVENTS]; /* last operation before the event; 0 = none */
+};
+
+/* The call behind one or more operations. */
+struct launch {
+	uint64_t begin_ns; /* of the outermost call that issues: a library's own time counts as the host's */
+	uint64_t end_ns;
+	uint64_t op_end_ns; /* the latest end among its operations seen so far; 0 = none */
+	uint64_t span;      /* of the thread's log, for copies that may turn out to have waited; UINT64_MAX = none */
+	uint32_t correlation; /* 0 = an empty slot */
+	uint32_t thread;      /* as struct call */
+	struct hold hold;
+	uint16_t op_device; /* of its last operation */
+	uint8_t klass;
+	uint8_t flags;
+};
+
+/*
+ * The last calls by correlation id. CUPTI counts ids up, over all API calls and not only those that launch, so a table indexed by the
+ * low bits holds the last half million of them: far beyond the 1,024 launches that a queue takes. Older ones are evicted.
+ */
+struct join {
+	struct launch *slot;
+	uint64_t evicted; /* without having met an operation */
+};
+
+/* -1 without memory. */
+int join_init(struct join *join);
+void join_fini(struct join *join);
+
+/* Remembers a call with a correlation id other than 0. An id that is there already keeps its first, outer call. */
+void join_add(struct join *join, const struct launch *launch);
+
+/* The call with this id, or NULL. Valid until the next join_add. */
+struct launch *join_find(struct join *join, uint32_t correlation);
+
+#endif

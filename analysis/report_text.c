@@ -1,0 +1,754 @@
+/* The first screen: what ran, what binds it, which kernels, where the GPU waited, what to do, what was not seen. */
+#include "report_text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "paragraph.h"
+#include "printable.h"
+#include "quantity.h"
+#include "table.h"
+
+#define BAR_COLUMNS  25	  /* of 100 % */
+#define LEAVES_COLUMN (2 + 9 + 7 + 2 + BAR_COLUMNS + 2)
+#define SHOWN	     0.005 /* leaves below are not named */
+#define WAIT_SHOWN   0.01  /* nor idle time and copies below */
+#define UNSURE	     0.5  /* a label believed less carries a question mark */
+#define TEXT_LIMIT   4096
+#define NAME_COLUMNS 60
+
+static enum style pillar_style(enum regime pillar)
+{
+	switch (pillar) {
+	case REGIME_COMPUTE:
+		return STYLE_COMPUTE;
+	case REGIME_MEMORY:
+		return STYLE_MEMORY;
+	case REGIME_OVERHEAD:
+		return STYLE_OVERHEAD;
+	default:
+		return STYLE_BOLD;
+	}
+}
+
+static const char *or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+/* Text of a trace on a line of its own or in a cell; the caller frees it. */
+static char *line_of(const char *text, size_t columns)
+{
+	char *line = printable_copy(text, PRINTABLE_LINE, TEXT_LIMIT);
+
+	printable_cut(line, columns);
+	return line;
+}
+
+/* --- parts of a line, set apart by dots -------------------------------------------------------- */
+
+struct parts {
+	char text[1024];
+	size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static void part(struct parts *parts, const char *format, ...)
+{
+	size_t room = sizeof(parts->text) - parts->size;
+	va_list args;
+	int n;
+
+	if (parts->size && room > 4) {
+		memcpy(parts->text + parts->size, " \xc2\xb7 ", 5);
+		parts->size += 4;
+		room -= 4;
+	}
+	va_start(args, format);
+	n = vsnprintf(parts->text + parts->size, room, format, args);
+	va_end(args);
+	parts->size += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+}
+
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* --- what ran ---------------------------------------------------------------------------------- */
+
+static void print_warning(const struct terminal *terminal, const char *text)
+{
+	char *line = printable_copy(text, PRINTABLE_LINE, TEXT_LIMIT);
+
+	terminal_print(terminal, STYLE_WARNING, "! ");
+	paragraph_print(terminal, STYLE_PLAIN, line, 2, 2);
+	free(line);
+}
+
+__attribute__((format(printf, 2, 3))) static void
+warn(const struct terminal *terminal, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	print_warning(terminal, text);
+}
+
+static void print_process(const struct process_report *process, const struct terminal *terminal)
+{
+	char *command = line_of(process->command && *process->command ? process->command
+								      : process->path,
+				terminal->columns);
+	char *host = line_of(process->host, 40), *rank = line_of(process->rank, 20);
+	char *version = line_of(process->version, 20);
+	struct parts parts = {0};
+
+	terminal_print(terminal, STYLE_BOLD, "%s\n", command);
+	if (process->pid)
+		part(&parts, "pid %" PRIu64, process->pid);
+	if (*host)
+		part(&parts, "host %s", host);
+	if (*rank)
+		part(&parts, "rank %s", rank);
+	if (process->driver_version)
+		part(&parts, "CUDA driver %u.%u", process->driver_version / 1000,
+		     process->driver_version % 1000 / 10);
+	if (process->traced_ns)
+		part(&parts, "%s traced", quantity_time((double)process->traced_ns).text);
+	if (*version)
+		part(&parts, "boundshim %s", version);
+	paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
+	free(command);
+	free(host);
+	free(rank);
+	free(version);
+}
+
+static void print_process_warnings(const struct process_report *process,
+				   const struct terminal *terminal)
+{
+	if (!process->complete)
+		warn(terminal, "This trace is incomplete: %s. The figures are of what is there.",
+		     process->incomplete_reason ? process->incomplete_reason : "it was cut off");
+	if (process->device_count == 0 || process->coverage.kernels + process->coverage.copies == 0)
+		warn(terminal,
+		     "No device times were recorded (mode %s%s%s): launches were counted, but what binds the GPU "
+		     "cannot be told.",
+		     process->mode ? process->mode : "unknown", process->cupti ? "; CUPTI " : "",
+		     or_empty(process->cupti));
+}
+
+/* "apart: start-up 9.80 s, 12 warm-up steps, 3 outliers": what the steady part leaves out. */
+static void add_apart(struct parts *parts, const struct steps *steps, uint64_t startup_ns)
+{
+	char text[160] = "";
+	size_t size = 0;
+
+	if (startup_ns)
+		size += (size_t)snprintf(text, sizeof(text), ", start-up %s",
+					 quantity_time((double)startup_ns).text);
+	if (steps->known && steps->warmup_count)
+		size += (size_t)snprintf(text + size, sizeof(text) - size, ", %s warm-up step%s",
+					 quantity_count(steps->warmup_count).text,
+					 plural(steps->warmup_count));
+	if (steps->known && steps->outlier_count)
+		size += (size_t)snprintf(text + size, sizeof(text) - size, ", %s outlier%s",
+					 quantity_count(steps->outlier_count).text,
+					 plural(steps->outlier_count));
+	if (size)
+		part(parts, "apart: %s", text + 2);
+}
+
+static void print_steps(const struct device_report *device, const struct process_report *process,
+			const struct view *view, const struct terminal *terminal)
+{
+	const struct steps *steps = &device->steps;
+	struct parts parts = {0};
+
+	if (view->whole || !device->steady.known) {
+		part(&parts, "the whole run, %s",
+		     quantity_time((double)device->whole.window_ns).text);
+		if (!device->steady.known)
+			part(&parts, "no steady part found");
+		paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
+		return;
+	}
+	if (steps->known)
+		part(&parts, "%s step%s of %s (%s to %s), %s kernel%s each",
+		     quantity_count(steps->count).text, plural(steps->count),
+		     quantity_time((double)steps->period_ns).text,
+		     quantity_time((double)steps->low_ns).text,
+		     quantity_time((double)steps->high_ns).text, quantity_count(steps->kernels).text,
+		     plural(steps->kernels));
+	else
+		part(&parts, "no repeating step found: %s of device activity",
+		     quantity_time((double)device->steady.window_ns).text);
+	add_apart(&parts, steps, process->startup_ns);
+	paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
+}
+
+static void print_device(const struct device_report *device, const struct process_report *process,
+			 const struct view *view, const struct terminal *terminal)
+{
+	char *name = line_of(device->name && *device->name ? device->name : "unknown GPU", 60);
+	struct parts parts = {0};
+
+	part(&parts, "%s", name);
+	if (process->device_count > 1 || device->index)
+		part(&parts, "device %u", device->index);
+	if (device->sm_count)
+		part(&parts, "%u SMs", device->sm_count);
+	if (device->clock_mhz.known)
+		part(&parts, "%.0f MHz", device->clock_mhz.value);
+	terminal_print(terminal, STYLE_PLAIN, "%s\n", parts.text);
+	print_steps(device, process, view, terminal);
+	if (device->shared)
+		warn(terminal, "Something else used this GPU during the run: counter evidence and the split of idle "
+			       "time are withheld.");
+	free(name);
+}
+
+/* --- the verdict and the pillars --------------------------------------------------------------- */
+
+static const char *verdict_title(enum regime regime)
+{
+	switch (regime) {
+	case REGIME_COMPUTE:
+		return "COMPUTE-BOUND";
+	case REGIME_MEMORY:
+		return "MEMORY-BOUND";
+	case REGIME_OVERHEAD:
+		return "OVERHEAD-BOUND";
+	case REGIME_MIXED:
+		return "MIXED";
+	default:
+		return "UNKNOWN";
+	}
+}
+
+static const char *confidence_word(double confidence)
+{
+	if (confidence >= 0.75)
+		return "high";
+	return confidence >= UNSURE ? "medium" : "low";
+}
+
+static void print_verdict(const struct verdict *verdict, const char *scope,
+			  const struct terminal *terminal)
+{
+	const char *title = verdict_title(verdict->regime);
+	char *sentence = printable_copy(verdict->sentence ? verdict->sentence
+							  : "the trace does not say what binds it",
+					PRINTABLE_LINE, TEXT_LIMIT);
+	struct parts parts = {0};
+
+	part(&parts, "%s%s", scope, sentence);
+	if (verdict->regime != REGIME_UNKNOWN)
+		part(&parts, "confidence %s", confidence_word(verdict->confidence));
+	terminal_style(terminal, STYLE_BOLD);
+	terminal_print(terminal, pillar_style(verdict->regime), "%s", title);
+	fputs("  ", terminal->out);
+	paragraph_print(terminal, STYLE_BOLD, parts.text, (unsigned)strlen(title) + 2,
+			(unsigned)strlen(title) + 2);
+	free(sentence);
+}
+
+/* A bar in eighths of a column; returns its columns. */
+static unsigned print_bar(const struct terminal *terminal, enum style style, double share)
+{
+	static const char *const eighths[] = {
+		"", "\xe2\x96\x8f", "\xe2\x96\x8e", "\xe2\x96\x8d", "\xe2\x96\x8c",
+		"\xe2\x96\x8b", "\xe2\x96\x8a", "\xe2\x96\x89", "\xe2\x96\x88"};
+	unsigned left = share > 0 ? (unsigned)(share * BAR_COLUMNS * 8 + 0.5) : 0, used = 0;
+
+	left = left > BAR_COLUMNS * 8 ? BAR_COLUMNS * 8 : left;
+	terminal_style(terminal, style);
+	for (; left; left -= left < 8 ? left : 8, used++)
+		fputs(eighths[left < 8 ? left : 8], terminal->out);
+	terminal_style(terminal, STYLE_PLAIN);
+	return used;
+}
+
+static void print_pillar(const struct window *window, enum regime pillar,
+			 const struct terminal *terminal)
+{
+	double share = view_pillar_share(window, pillar);
+	struct parts parts = {0};
+	unsigned used;
+
+	for (unsigned i = 0; i < LEAF_COUNT; i++) {
+		double leaf = view_leaf_share(window, (enum leaf)i);
+
+		if (leaf_pillar((enum leaf)i) == pillar && leaf >= SHOWN)
+			part(&parts, "%s %s", leaf_name((enum leaf)i), quantity_percent(leaf).text);
+	}
+	/* "compute 84 % ... compute 84 %" would say it twice. */
+	if (pillar == REGIME_COMPUTE)
+		parts.text[0] = '\0';
+	fprintf(terminal->out, "  %-9s%7s", regime_name(pillar), quantity_percent(share).text);
+	if (share * BAR_COLUMNS * 8 >= 0.5)
+		fputs("  ", terminal->out);
+	used = print_bar(terminal, pillar_style(pillar), share);
+	used += share * BAR_COLUMNS * 8 >= 0.5 ? 0 : -2u;
+	if (!parts.text[0]) {
+		fputc('\n', terminal->out);
+		return;
+	}
+	fprintf(terminal->out, "%*s", (int)(BAR_COLUMNS - used) + 2, "");
+	paragraph_print(terminal, STYLE_PLAIN, parts.text, LEAVES_COLUMN, LEAVES_COLUMN);
+}
+
+static void print_pillars(const struct window *window, const struct terminal *terminal)
+{
+	print_pillar(window, REGIME_COMPUTE, terminal);
+	print_pillar(window, REGIME_MEMORY, terminal);
+	print_pillar(window, REGIME_OVERHEAD, terminal);
+	if (view_pillar_share(window, REGIME_OTHER) > SHOWN)
+		print_pillar(window, REGIME_OTHER, terminal);
+	terminal_print(terminal, STYLE_DIM,
+		       "  nvidia-smi would show GPU-Util of about %s: time with any kernel or copy, however small\n",
+		       quantity_percent(view_utilisation(window)).text);
+}
+
+/* --- kernels ----------------------------------------------------------------------------------- */
+
+static const char *evidence_word(enum evidence evidence)
+{
+	static const char *const words[] = {
+		[EVIDENCE_NONE] = "none",	  [EVIDENCE_PRIOR] = "prior",
+		[EVIDENCE_GEOMETRY] = "geometry", [EVIDENCE_LIBRARY] = "library",
+		[EVIDENCE_COUNTERS] = "counters",
+	};
+
+	return words[evidence];
+}
+
+static void add_measure(struct table *table, const struct measure *measure)
+{
+	if (measure->known)
+		table_add(table, "%.0f %%", measure->value);
+	else
+		table_add(table, "%s", "");
+}
+
+/* "dram", "latency, leans to cache", "dram?" when it is little more than a guess. */
+static void add_label(struct table *table, const struct kernel_report *kernel)
+{
+	const struct verdict *verdict = &kernel->verdict;
+	bool leans = verdict->leaf == LEAF_LATENCY && kernel->leans != LEAF_UNKNOWN &&
+		     kernel->leans != LEAF_LATENCY;
+
+	table_add(table, "%s%s%s%s", leaf_name(verdict->leaf), leans ? "/" : "",
+		  leans ? leaf_name(kernel->leans) : "",
+		  verdict->leaf != LEAF_UNKNOWN && verdict->confidence < UNSURE ? "?" : "");
+}
+
+/* Does another row that is shown have the same short name? Then geometry tells them apart. */
+static bool ambiguous(const struct device_report *device, size_t shown, size_t index)
+{
+	for (size_t i = 0; i < shown; i++)
+		if (i != index && device->kernels[i].short_name && device->kernels[index].short_name &&
+		    !strcmp(device->kernels[i].short_name, device->kernels[index].short_name))
+			return true;
+	return false;
+}
+
+static void add_name(struct table *table, const struct device_report *device, size_t shown,
+		     size_t index)
+{
+	const struct kernel_report *kernel = &device->kernels[index];
+	const char *name = kernel->short_name ? kernel->short_name : kernel->name;
+	char *line = line_of(name && *name ? name : "(no name)", NAME_COLUMNS);
+
+	if (ambiguous(device, shown, index))
+		table_add(table, "[%" PRIu64 "x%" PRIu64 "] %s",
+			  (uint64_t)kernel->grid[0] * kernel->grid[1] * kernel->grid[2],
+			  (uint64_t)kernel->block[0] * kernel->block[1] * kernel->block[2], line);
+	else
+		table_add(table, "%s", line);
+	free(line);
+}
+
+static void print_kernels(const struct device_report *device, const struct view *view,
+			  const struct terminal *terminal)
+{
+	static const char *const headings[] = {">share",  ">launches", ">mean",	 "bound by", ">tensor",
+					       ">dram",	  "evidence",  "kernel", NULL};
+	size_t shown = device->kernel_count < view->top ? device->kernel_count : view->top;
+	double rest = 0;
+	struct table table;
+
+	if (!device->kernel_count)
+		return;
+	terminal_print(terminal, STYLE_BOLD, "\nKernels, by share of the %s\n",
+		       device->steady.known ? "steady time" : "whole run");
+	table_init(&table, headings);
+	for (size_t i = 0; i < shown; i++) {
+		const struct kernel_report *kernel = &device->kernels[i];
+
+		table_add(&table, "%s", quantity_percent(kernel->share).text);
+		table_add(&table, "%s", quantity_count(kernel->launches).text);
+		table_add(&table, "%s", quantity_time(kernel->mean_ns).text);
+		add_label(&table, kernel);
+		add_measure(&table, &kernel->tensor_pct);
+		add_measure(&table, &kernel->dram_pct);
+		table_add(&table, "%s", evidence_word(kernel->evidence));
+		add_name(&table, device, shown, i);
+	}
+	table_print(&table, terminal);
+	table_fini(&table);
+	for (size_t i = shown; i < device->kernel_count; i++)
+		rest += device->kernels[i].share;
+	if (shown < device->kernel_count)
+		terminal_print(terminal, STYLE_DIM, "  and %zu more with %s together (--top %zu)\n",
+			       device->kernel_count - shown, quantity_percent(rest).text,
+			       device->kernel_count);
+}
+
+/* --- waiting and copying ----------------------------------------------------------------------- */
+
+/* Is this leaf idle time worth a row? */
+static bool waited(const struct window *window, enum leaf leaf)
+{
+	return leaf_idle(leaf) && leaf != LEAF_TRACING && view_leaf_share(window, leaf) >= WAIT_SHOWN;
+}
+
+/* What the leaves of the table mean, once below it. */
+static void print_meanings(const struct window *window, const struct terminal *terminal)
+{
+	double queue = view_base_ns(window) ? (double)window->launch_queue_gap_ns /
+						      (double)view_base_ns(window)
+					    : 0;
+	struct parts parts = {0};
+
+	for (unsigned i = 0; i < LEAF_COUNT; i++)
+		if (waited(window, (enum leaf)i))
+			part(&parts, "%s: %s", leaf_name((enum leaf)i), leaf_words((enum leaf)i));
+	if (queue >= SHOWN)
+		part(&parts, "%s of the time, inside launch, lies between kernels already queued",
+		     quantity_percent(queue).text);
+	fputs("  ", terminal->out);
+	paragraph_print(terminal, STYLE_DIM, parts.text, 2, 2);
+}
+
+static void print_gaps(const struct device_report *device, const struct view *view,
+		       const struct terminal *terminal)
+{
+	static const char *const headings[] = {"idle in", ">share",   ">per step",	">gaps",
+					       ">mean",	  ">longest", "longest before", NULL};
+	const struct window *window = view_window(view, device);
+	bool per_step = device->steps.known && device->steps.count && window == &device->steady;
+	struct table table;
+
+	table_init(&table, headings);
+	for (unsigned i = 0; i < LEAF_COUNT; i++) {
+		const struct gap_report *gaps = &device->gaps[i];
+		char *before;
+
+		if (!waited(window, (enum leaf)i))
+			continue;
+		before = line_of(gaps->worst_count ? gaps->worst[0].before : "", NAME_COLUMNS);
+		table_add(&table, "%s", leaf_name((enum leaf)i));
+		table_add(&table, "%s",
+			  quantity_percent(view_leaf_share(window, (enum leaf)i)).text);
+		table_add(&table, "%s",
+			  per_step ? quantity_time((double)window->leaf_ns[i] /
+						   (double)device->steps.count)
+					     .text
+				   : "");
+		table_add(&table, "%s", gaps->count ? quantity_count(gaps->count).text : "");
+		table_add(&table, "%s",
+			  gaps->count ? quantity_time((double)gaps->total_ns / (double)gaps->count).text
+				      : "");
+		table_add(&table, "%s",
+			  gaps->worst_count ? quantity_time((double)gaps->worst[0].duration_ns).text
+					    : "");
+		table_add(&table, "%s", before);
+		free(before);
+	}
+	if (table.cell_count) {
+		terminal_print(terminal, STYLE_BOLD, "\nWhere the GPU waited\n");
+		table_print(&table, terminal);
+		print_meanings(window, terminal);
+	}
+	table_fini(&table);
+}
+
+static void print_copies(const struct device_report *device, const struct view *view,
+			 const struct terminal *terminal)
+{
+	static const char *const headings[] = {">share", ">exposed", ">copies", ">each",
+					       ">rate",	 "direction", NULL};
+	const struct window *window = view_window(view, device);
+	double base = (double)view_base_ns(window);
+	struct table table;
+
+	table_init(&table, headings);
+	for (size_t i = 0; base > 0 && i < device->copy_count && i < view->top; i++) {
+		const struct copy_report *copy = &device->copies[i];
+		bool path = copy->source && copy->target && *copy->source && *copy->target;
+
+		if ((double)copy->total_ns < WAIT_SHOWN * base || !copy->count)
+			continue;
+		table_add(&table, "%s", quantity_percent((double)copy->total_ns / base).text);
+		table_add(&table, "%s", quantity_percent((double)copy->exposed_ns / base).text);
+		table_add(&table, "%s", quantity_count(copy->count).text);
+		table_add(&table, "%s",
+			  quantity_bytes((double)copy->bytes / (double)copy->count).text);
+		table_add(&table, "%s",
+			  quantity_rate((double)copy->bytes * 1e9 / (double)copy->total_ns).text);
+		table_add(&table, "%s%s%s%s%s%s", copy->direction, path ? " (" : "",
+			  path ? copy->source : "", path ? " to " : "", path ? copy->target : "",
+			  path ? ")" : "");
+	}
+	if (table.cell_count) {
+		terminal_print(terminal, STYLE_BOLD, "\nCopies (exposed: while no kernel ran)\n");
+		table_print(&table, terminal);
+	}
+	table_fini(&table);
+}
+
+/* --- what to do -------------------------------------------------------------------------------- */
+
+/* "1.83 ms -> 620 us to 710 us, 2.6x to 3.0x"; "up to 1.3x" where nothing is certain to be saved. */
+static void print_gain(const struct advice *advice, const struct device_report *device,
+		       const struct terminal *terminal)
+{
+	double now = device->steps.known ? (double)device->steps.period_ns : 0;
+	bool up_to = advice->speedup.low <= 1.005;
+
+	if (!advice->speedup.known)
+		return;
+	fputs("  ", terminal->out);
+	terminal_style(terminal, STYLE_BOLD);
+	if (up_to)
+		fprintf(terminal->out, "up to %.2fx", advice->speedup.high);
+	else
+		fprintf(terminal->out, "%.2fx to %.2fx", advice->speedup.low, advice->speedup.high);
+	terminal_style(terminal, STYLE_PLAIN);
+	if (now > 0 && advice->saves_ns.known)
+		fprintf(terminal->out, "  a step %s -> %s%s%s", quantity_time(now).text,
+			quantity_time(now - advice->saves_ns.high).text, up_to ? " at best" : " to ",
+			up_to ? "" : quantity_time(now - advice->saves_ns.low).text);
+}
+
+static void print_advice(const struct device_report *device, const struct terminal *terminal)
+{
+	if (!device->advice_count)
+		return;
+	terminal_print(terminal, STYLE_BOLD, "\nWorth doing\n");
+	for (size_t i = 0; i < device->advice_count; i++) {
+		const struct advice *advice = &device->advice[i];
+		char *why = printable_copy(advice->why, PRINTABLE_LINE, TEXT_LIMIT);
+		char *how = printable_copy(advice->how, PRINTABLE_LINE, TEXT_LIMIT);
+
+		terminal_print(terminal, STYLE_PLAIN, "  %zu. ", i + 1);
+		terminal_print(terminal, STYLE_BOLD, "%s", advice->title);
+		print_gain(advice, device, terminal);
+		fputc('\n', terminal->out);
+		if (*why)
+			fputs("     ", terminal->out), paragraph_print(terminal, STYLE_PLAIN, why, 5, 5);
+		if (*how)
+			fputs("     Try: ", terminal->out),
+				paragraph_print(terminal, STYLE_PLAIN, how, 10, 5);
+		free(why);
+		free(how);
+	}
+}
+
+/* --- coverage, losses, own cost ---------------------------------------------------------------- */
+
+static void add_kernels_part(struct parts *parts, const struct coverage *coverage)
+{
+	uint64_t missing = coverage->kernels - coverage->kernels_explained;
+
+	if (!coverage->kernels) {
+		part(parts, "%s launch calls counted, no kernel records",
+		     quantity_count(coverage->launches_seen ? coverage->launches_seen
+							    : coverage->launches_hooked)
+			     .text);
+		return;
+	}
+	if (coverage->kernels_explained >= coverage->kernels)
+		part(parts, "%s kernels, all explained", quantity_count(coverage->kernels).text);
+	else
+		part(parts, "%s kernels, %s not explained", quantity_count(coverage->kernels).text,
+		     quantity_count(missing).text);
+}
+
+static void add_cost_part(struct parts *parts, const struct process_report *process,
+			  const struct view *view)
+{
+	double tracing = 0, time = 0;
+
+	for (size_t i = 0; i < process->device_count; i++) {
+		const struct window *window = view_window(view, &process->devices[i]);
+
+		if (!window->known)
+			continue;
+		tracing += (double)window->leaf_ns[LEAF_TRACING];
+		time += (double)window->window_ns;
+	}
+	if (time > 0)
+		part(parts, "tracing cost %s, taken out", quantity_percent(tracing / time).text);
+}
+
+static void print_coverage(const struct process_report *process, const struct view *view,
+			   const struct terminal *terminal)
+{
+	const struct coverage *coverage = &process->coverage;
+	uint64_t launches = coverage->launches_seen ? coverage->launches_seen : coverage->launches_hooked;
+	struct parts parts = {0};
+
+	fputc('\n', terminal->out);
+	add_kernels_part(&parts, coverage);
+	if (coverage->lost)
+		part(&parts, "%s record%s lost", quantity_count(coverage->lost).text,
+		     plural(coverage->lost));
+	else
+		part(&parts, "nothing lost");
+	add_cost_part(&parts, process, view);
+	if (coverage->trace_bytes && launches)
+		part(&parts, "%s, %s B/launch", quantity_bytes((double)coverage->trace_bytes).text,
+		     quantity_number((double)coverage->trace_bytes / (double)launches, 2).text);
+	paragraph_print(terminal, STYLE_DIM, parts.text, 0, 2);
+	if (!coverage->lost)
+		return;
+	parts = (struct parts){0};
+	for (size_t i = 0; i < coverage->dropped_count; i++) {
+		char *cause = line_of(coverage->dropped[i].cause, 40);
+
+		if (coverage->dropped[i].count)
+			part(&parts, "%s %s", cause, quantity_count(coverage->dropped[i].count).text);
+		free(cause);
+	}
+	terminal_print(terminal, STYLE_WARNING, "! ");
+	fputs("lost: ", terminal->out);
+	paragraph_print(terminal, STYLE_PLAIN, parts.text, 8, 2);
+}
+
+/* --- the whole --------------------------------------------------------------------------------- */
+
+static void print_device_block(const struct device_report *device,
+			       const struct process_report *process, const struct view *view,
+			       const struct terminal *terminal)
+{
+	const struct window *window = view_window(view, device);
+
+	print_device(device, process, view, terminal);
+	fputc('\n', terminal->out);
+	print_verdict(&device->verdict,
+		      view->whole && device->steady.known ? "in the steady part, " : "", terminal);
+	if (!window->known)
+		return;
+	fputc('\n', terminal->out);
+	print_pillars(window, terminal);
+	print_kernels(device, view, terminal);
+	print_gaps(device, view, terminal);
+	print_copies(device, view, terminal);
+	print_advice(device, terminal);
+}
+
+static void print_process_block(const struct process_report *process, const struct view *view,
+				const struct terminal *terminal)
+{
+	static const struct verdict unknown = {.regime = REGIME_UNKNOWN, .leaf = LEAF_UNKNOWN};
+	bool first = true;
+
+	print_process(process, terminal);
+	print_process_warnings(process, terminal);
+	if (!process->device_count) {
+		fputc('\n', terminal->out);
+		print_verdict(&unknown, "", terminal);
+	}
+	for (size_t i = 0; i < process->device_count; i++) {
+		if (!view_has_device(view, &process->devices[i]))
+			continue;
+		if (!first)
+			fputc('\n', terminal->out);
+		first = false;
+		print_device_block(&process->devices[i], process, view, terminal);
+	}
+	print_coverage(process, view, terminal);
+}
+
+static size_t device_total(const struct report *report, const struct view *view)
+{
+	size_t total = 0;
+
+	for (size_t p = 0; p < report->process_count; p++)
+		for (size_t d = 0; d < report->processes[p].device_count; d++)
+			total += view_has_process(view, &report->processes[p]) &&
+				 view_has_device(view, &report->processes[p].devices[d]);
+	return total;
+}
+
+static void add_summary_row(struct table *table, const struct process_report *process,
+			    const struct device_report *device, const struct view *view)
+{
+	const struct window *window = view_window(view, device);
+	char *rank = line_of(process->rank, 12), *host = line_of(process->host, 24);
+	char *name = line_of(device->name, 40);
+
+	table_add(table, "%s", rank);
+	table_add(table, "%" PRIu64, process->pid);
+	table_add(table, "%s", host);
+	table_add(table, "%u", device->index);
+	table_add(table, "%s",
+		  device->steps.known ? quantity_time((double)device->steps.period_ns).text : "");
+	table_add(table, "%s", quantity_percent(view_pillar_share(window, REGIME_COMPUTE)).text);
+	table_add(table, "%s", quantity_percent(view_pillar_share(window, REGIME_MEMORY)).text);
+	table_add(table, "%s", quantity_percent(view_pillar_share(window, REGIME_OVERHEAD)).text);
+	table_add(table, "%s", quantity_percent(view_pillar_share(window, REGIME_OTHER)).text);
+	table_add(table, "%s", regime_name(device->verdict.regime));
+	table_add(table, "%s", name);
+	free(rank);
+	free(host);
+	free(name);
+}
+
+static void print_summary(const struct report *report, const struct view *view,
+			  const struct terminal *terminal)
+{
+	static const char *const headings[] = {">rank",	   ">pid",    "host",	   ">device",
+					       ">step",	   ">compute", ">memory",  ">overhead",
+					       ">other",   "bound by", "GPU",	   NULL};
+	struct table table;
+
+	terminal_print(terminal, STYLE_BOLD, "%zu processes, %zu devices\n", report->process_count,
+		       device_total(report, view));
+	print_verdict(&report->verdict, "", terminal);
+	fputc('\n', terminal->out);
+	table_init(&table, headings);
+	for (size_t p = 0; p < report->process_count; p++)
+		for (size_t d = 0; d < report->processes[p].device_count; d++)
+			if (view_has_process(view, &report->processes[p]) &&
+			    view_has_device(view, &report->processes[p].devices[d]))
+				add_summary_row(&table, &report->processes[p],
+						&report->processes[p].devices[d], view);
+	table_print(&table, terminal);
+	table_fini(&table);
+	fputc('\n', terminal->out);
+}
+
+void report_text_print(const struct report *report, const struct view *view,
+		       const struct terminal *terminal)
+{
+	bool first = true;
+
+	if (device_total(report, view) > 1)
+		print_summary(report, view, terminal);
+	for (size_t i = 0; i < report->process_count; i++) {
+		if (!view_has_process(view, &report->processes[i]))
+			continue;
+		if (!first)
+			fputc('\n', terminal->out);
+		first = false;
+		print_process_block(&report->processes[i], view, terminal);
+	}
+}

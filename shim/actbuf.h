@@ -1,0 +1,43 @@
+/* The raw buffers that CUPTI fills: ours, CUPTI's, ready, ours again. Knows no record type. */
+#ifndef ACTBUF_H
+#define ACTBUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * 1 MiB holds about 4,600 kernel records; the pool is address space, touched as used. 128 of them are filled by 600,000 kernels
+ * between two looks of the writer (100 ms).
+ */
+#define ACTBUF_BYTES (1u << 20)
+#define ACTBUF_COUNT 128u
+
+struct actbuf {
+	uint8_t *data;
+	size_t valid_bytes;
+	void *context;    /* as CUPTI gave it */
+	uint32_t stream;
+};
+
+/* Maps the pool; 0, or -1 without memory. */
+int actbuf_init(void);
+
+/* For CUPTI's request: a buffer of ACTBUF_BYTES, or NULL when all are out. Any thread, no lock, no system call. */
+uint8_t *actbuf_request(void);
+
+/* For CUPTI's completion: `buffer` came back with `valid_bytes` of records. Any thread. */
+void actbuf_complete(uint8_t *buffer, size_t valid_bytes, void *context, uint32_t stream);
+
+/* The next completed buffer, oldest first: 1, or 0 when there is none. One thread. */
+int actbuf_take(struct actbuf *out);
+
+/* The taken buffer may be filled again. */
+void actbuf_release(uint8_t *buffer);
+
+/* Is this pointer one of the pool's? (The spare is not.) */
+int actbuf_owns(const uint8_t *buffer);
+
+/* In a forked child: forget the pool. Nothing is unmapped, CUPTI may hold it. */
+void actbuf_forget(void);
+
+#endif

@@ -1,0 +1,233 @@
+/* Building rows and dictionaries. */
+#define _GNU_SOURCE
+#include "encode.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "api.h"
+#include "loss.h"
+#include "names.h"
+
+#define HANDLE_BUCKETS (1u << 17)
+#define HANDLE_LIMIT (HANDLE_BUCKETS / 2)
+#define KERNEL_BUCKETS (1u << 20)
+#define KERNEL_LIMIT (KERNEL_BUCKETS / 2)
+
+struct handle_entry {
+	uint64_t handle; /* 0 = free */
+	uint32_t id;
+};
+
+static struct output *out;
+static struct handle_entry *handles;
+static uint32_t handle_count;
+static uint32_t *kernel_bucket; /* id, 0 = free */
+static struct kernel_key *kernel; /* by id */
+static uint32_t kernel_count;
+static uint32_t names_written;
+static uint8_t api_seen[API_LIMIT];
+
+static void *map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+int encode_init(struct output *output)
+{
+	out = output;
+	handles = map(HANDLE_BUCKETS * sizeof(*handles));
+	kernel_bucket = map(KERNEL_BUCKETS * sizeof(*kernel_bucket));
+	kernel = map((KERNEL_LIMIT + 1) * sizeof(*kernel));
+	handle_count = kernel_count = names_written = 0;
+	memset(api_seen, 0, sizeof(api_seen));
+	return handles && kernel_bucket && kernel ? 0 : -1;
+}
+
+/* Multiplicative hashing by the golden ratio (Knuth, TAOCP 3, 6.4). */
+static uint32_t mix(uint64_t x)
+{
+	return (uint32_t)(x * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+uint32_t encode_handle(uint64_t handle)
+{
+	struct handle_entry *e;
+
+	if (handle == 0)
+		return 0;
+	for (uint32_t at = mix(handle);; at++) {
+		e = &handles[at % HANDLE_BUCKETS];
+		if (e->handle == handle)
+			return e->id;
+		if (e->handle == 0)
+			break;
+	}
+	if (handle_count == HANDLE_LIMIT) {
+		loss_add(BST_ENUM_LOSS_DICTIONARY_FULL, 1);
+		return 0;
+	}
+	e->handle = handle;
+	e->id = ++handle_count;
+	output_add_numbers(out, BST_TABLE_HANDLE, (uint64_t[]){e->id, handle});
+	return e->id;
+}
+
+static uint32_t hash_kernel(const struct kernel_key *key)
+{
+	const uint32_t *word = (const uint32_t *)key;
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < sizeof(*key) / sizeof(*word); i++)
+		h = (h ^ word[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(h >> 32);
+}
+
+void encode_names(void)
+{
+	uint32_t count = names_count();
+
+	while (names_written < count) {
+		uint32_t id = ++names_written;
+		size_t size;
+		const char *text = names_text(id, &size);
+
+		output_add(out, BST_TABLE_STRING,
+			   (struct bst_cell[]){{.number = id}, {.text = text, .size = (uint32_t)size}});
+	}
+}
+
+static uint32_t add_kernel(uint32_t *bucket, const struct kernel_key *key)
+{
+	uint32_t id = kernel_count + 1;
+
+	if (id > KERNEL_LIMIT) {
+		loss_add(BST_ENUM_LOSS_DICTIONARY_FULL, 1);
+		return 0;
+	}
+	kernel_count = id;
+	kernel[id] = *key;
+	*bucket = id;
+	encode_names();
+	output_add_numbers(out, BST_TABLE_KERNEL,
+			   (uint64_t[]){id, key->name, key->grid[0], key->grid[1], key->grid[2],
+					key->block[0], key->block[1], key->block[2], key->cluster[0],
+					key->cluster[1], key->cluster[2], key->registers,
+					key->shared_static, key->shared_dynamic, key->local,
+					key->shared_executed});
+	return id;
+}
+
+uint32_t encode_kernel(const struct kernel_key *key)
+{
+	for (uint32_t at = hash_kernel(key);; at++) {
+		uint32_t *bucket = &kernel_bucket[at % KERNEL_BUCKETS];
+
+		if (*bucket == 0)
+			return add_kernel(bucket, key);
+		if (memcmp(&kernel[*bucket], key, sizeof(*key)) == 0)
+			return *bucket;
+	}
+}
+
+static void announce_api(uint16_t api)
+{
+	struct api_info info;
+
+	if (api >= API_LIMIT || api_seen[api])
+		return;
+	api_seen[api] = 1;
+	info = api_info(api);
+	if (info.name)
+		output_add(out, BST_TABLE_API,
+			   (struct bst_cell[]){{.number = api},
+					       {.text = info.name, .size = (uint32_t)strlen(info.name)},
+					       {.number = info.class}});
+}
+
+/* The thread's name as the kernel knows it, at the time of its first record. */
+static uint32_t read_thread_name(uint32_t tid, char *name, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u/comm", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, name, size);
+	close(fd);
+	return n > 0 ? (uint32_t)(name[n - 1] == '\n' ? n - 1 : n) : 0;
+}
+
+static void announce_thread(struct thread *t)
+{
+	char name[64];
+	uint32_t size;
+
+	if (t->announced)
+		return;
+	t->announced = 1;
+	size = read_thread_name(t->tid, name, sizeof(name));
+	output_add(out, BST_TABLE_THREAD,
+		   (struct bst_cell[]){{.number = t->id},
+				       {.number = t->tid},
+				       {.number = t->attached_ns},
+				       {.text = name, .size = size}});
+}
+
+static void encode_call(const struct thread *t, const struct record *r)
+{
+	announce_api(r->api);
+	output_add_numbers(out, BST_TABLE_CALL,
+			   (uint64_t[]){t->id, r->api, r->begin_ns, r->u.call.duration_ns, r->correlation,
+					encode_handle(r->u.call.stream), r->u.call.bytes,
+					r->u.call.result, r->flags, encode_handle(r->u.call.object)});
+}
+
+static void encode_node(const struct thread *t, const struct record *r)
+{
+	announce_api(r->api);
+	output_add_numbers(out, BST_TABLE_NODE,
+			   (uint64_t[]){r->u.node.node, r->u.node.graph, r->u.node.source, r->u.node.kind,
+					t->id, r->begin_ns, r->api, r->u.node.range});
+}
+
+void encode_record(struct thread *t, const struct record *r)
+{
+	announce_thread(t);
+	switch (r->kind) {
+	case RECORD_CALL:
+		encode_call(t, r);
+		break;
+	case RECORD_WAKE:
+		output_add_numbers(out, BST_TABLE_WAKE,
+				   (uint64_t[]){t->id, r->begin_ns, r->u.wake.silence_ns,
+						r->u.wake.cpu_ns, r->u.wake.voluntary,
+						r->u.wake.involuntary});
+		break;
+	case RECORD_RANGE:
+		encode_names();
+		output_add_numbers(out, BST_TABLE_RANGE,
+				   (uint64_t[]){t->id, r->begin_ns, r->u.range.kind,
+						encode_handle(r->u.range.domain), r->u.range.name,
+						r->u.range.id});
+		break;
+	case RECORD_NODE:
+		encode_names();
+		encode_node(t, r);
+		break;
+	case RECORD_LOST:
+		output_add_numbers(out, BST_TABLE_LOSS,
+				   (uint64_t[]){BST_ENUM_LOSS_RING_FULL, r->u.lost.count, t->id,
+						r->begin_ns, r->u.lost.end_ns});
+		break;
+	}
+}

@@ -1,0 +1,439 @@
+/* Appending chunks to a file so that after any end everything but the last moments is in it. */
+#define _GNU_SOURCE
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+#include "loss.h"
+#include "trace/chunk.h"
+
+#define ROWS_MOST 8192u
+#define TEXT_MOST (256u << 10)
+#define INDEX_LIMIT 65536u /* chunks that the index can hold; longer traces have none */
+#define CHUNK_BYTES_MOST ((size_t)ROWS_MOST * 16 * 8 + (1u << 20))
+/* Kept free under the size limit for the last flush, the index and the trailer. */
+#define CLOSING_BYTES (4u << 20)
+
+/* How many rows, and bytes in each text column, a batch of a table gathers before it is written. */
+struct capacity {
+	enum bst_table table;
+	uint32_t rows;
+	uint32_t text;
+};
+
+/* In the order in which they are written: what is referred to comes first. */
+static const struct capacity capacities[] = {
+	{BST_TABLE_SCHEMA, 256, 16 << 10}, {BST_TABLE_ENUM, 128, 8 << 10},
+	{BST_TABLE_META, 64, 64 << 10},    {BST_TABLE_STRING, 1024, TEXT_MOST},
+	{BST_TABLE_API, 256, 16 << 10},    {BST_TABLE_THREAD, 256, 16 << 10},
+	{BST_TABLE_DEVICE, 128, 8 << 10},  {BST_TABLE_CONTEXT, 64, 0},
+	{BST_TABLE_HANDLE, 1024, 0},       {BST_TABLE_KERNEL, 1024, 0},
+	{BST_TABLE_CLOCK, 64, 0},          {BST_TABLE_LOSS, 256, 0},
+	{BST_TABLE_COST, 64, 0},           {BST_TABLE_NODE, 2048, 0},
+	{BST_TABLE_CALL, ROWS_MOST, 0},    {BST_TABLE_WAKE, 1024, 0},
+	{BST_TABLE_RANGE, 4096, 0},        {BST_TABLE_RUN, ROWS_MOST, 0},
+	{BST_TABLE_COPY, 4096, 0},         {BST_TABLE_OVERHEAD, 1024, 0},
+};
+
+#define TABLES_USED (sizeof(capacities) / sizeof(capacities[0]))
+/* The first tables of `capacities` are dictionaries: a failed write keeps their rows for the next try. */
+#define DICTIONARIES 10u
+
+struct output {
+	int fd;
+	int failed; /* a write failed and it was said */
+	int full;   /* the size limit was reached */
+	uint64_t max_bytes;
+	struct bst_encoder encoder;
+	struct bst_batch batch[BST_TABLE_LIMIT];
+	struct bst_batch index;
+	int index_overflow;
+	uint8_t *chunk;
+	char path[4096];
+};
+
+static struct output output_memory;
+
+static void *map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Expands %p, %h and %r of BOUNDSHIM_OUT. -1 if it does not fit. */
+static int expand(const struct output_options *o, char *path, size_t size)
+{
+	size_t n = 0;
+
+	for (const char *p = o->out; *p; p++) {
+		int done;
+
+		if (n + 1 >= size)
+			return -1;
+		if (p[0] == '%' && p[1] == 'p')
+			done = snprintf(path + n, size - n, "%d", (int)getpid());
+		else if (p[0] == '%' && p[1] == 'h')
+			done = snprintf(path + n, size - n, "%s", o->host);
+		else if (p[0] == '%' && p[1] == 'r')
+			done = snprintf(path + n, size - n, "%s", o->rank);
+		else
+			done = snprintf(path + n, size - n, "%c", *p);
+		if (done < 0 || (size_t)done >= size - n)
+			return -1;
+		n += (size_t)done;
+		p += p[0] == '%' && p[1] && strchr("phr", p[1]);
+	}
+	path[n] = 0;
+	return 0;
+}
+
+static int is_folder(const char *path)
+{
+	struct stat st;
+	size_t n = strlen(path);
+
+	return (n && path[n - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+/* The path to try: attempt 0 is the wanted one, later ones get a suffix before ".bst". */
+static int make_path(const struct output_options *o, unsigned attempt, char *path, size_t size)
+{
+	char base[4096], suffix[16] = "";
+	int n;
+
+	if (attempt)
+		snprintf(suffix, sizeof(suffix), "-%u", attempt);
+	if (o->out && expand(o, base, sizeof(base)) != 0)
+		return -1;
+	if (o->out && !is_folder(base)) {
+		size_t stem = strlen(base);
+
+		if (stem > 4 && strcmp(base + stem - 4, ".bst") == 0)
+			stem -= 4;
+		n = snprintf(path, size, "%.*s%s%s", (int)stem, base, suffix, base + stem);
+	} else {
+		n = snprintf(path, size, "%s%sboundshim.%s.%d.%lld%s.bst", o->out ? base : "",
+			     o->out && base[0] && base[strlen(base) - 1] != '/' ? "/" : "", o->host,
+			     (int)getpid(), (long long)o->start_ms, suffix);
+	}
+	return n < 0 || (size_t)n >= size ? -1 : 0;
+}
+
+static int open_file(struct output *out, const struct output_options *o)
+{
+	for (unsigned attempt = 0; attempt < 1000; attempt++) {
+		if (make_path(o, attempt, out->path, sizeof(out->path)) != 0) {
+			log_line("BOUNDSHIM_OUT is too long for a path; nothing is recorded");
+			return -1;
+		}
+		out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (out->fd >= 0) {
+			if (attempt && o->out)
+				log_line("the file named by BOUNDSHIM_OUT exists; writing to %s", out->path);
+			return 0;
+		}
+		if (errno != EEXIST)
+			break;
+	}
+	log_line("%s: cannot create the trace: %s; nothing is recorded. Set BOUNDSHIM_OUT to a writable place",
+		 out->path, strerror(errno));
+	return -1;
+}
+
+/* The whole buffer at `offset`, or -1 with errno. A short write is continued. */
+static int write_at(int fd, const uint8_t *data, size_t size, uint64_t offset)
+{
+	while (size) {
+		ssize_t n = pwrite(fd, data, size, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			if (n == 0)
+				errno = ENOSPC;
+			return -1;
+		}
+		data += n;
+		size -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+static void note_in_index(struct output *out, const struct bst_batch *batch)
+{
+	uint64_t row[] = {out->encoder.offset, batch->info->id,  batch->rows,
+			  batch->first_row,    batch->time_min, batch->time_max};
+
+	if (bst_batch_add_numbers(&out->index, row) != BST_OK)
+		out->index_overflow = 1;
+}
+
+static void say_write_failed(struct output *out)
+{
+	if (!out->failed)
+		log_line("%s: writing the trace failed: %s; what does not fit is lost and counted", out->path,
+			 strerror(errno));
+	out->failed = 1;
+}
+
+/* Writes a batch. BST_FULL = not written (reason counted by the caller), the batch keeps its rows. */
+static enum bst_status write_batch(struct output *out, struct bst_batch *batch)
+{
+	uint64_t limit = out->max_bytes;
+	size_t size;
+
+	loss_read(out->encoder.losses);
+	if (bst_encode_batch(&out->encoder, batch, out->chunk, CHUNK_BYTES_MOST, &size) != BST_OK)
+		return BST_NO_MEMORY;
+	if (limit && out->encoder.offset + size + CLOSING_BYTES > limit && batch->info->id >= BST_TABLE_CALL) {
+		if (!out->full)
+			log_line("%s: reached BOUNDSHIM_MAX_MB; the rest is counted, not kept", out->path);
+		out->full = 1;
+		return BST_FULL;
+	}
+	if (write_at(out->fd, out->chunk, size, out->encoder.offset) != 0) {
+		int cut;
+
+		say_write_failed(out);
+		/* what was written of it lies behind the end as the next chunk's place sees it */
+		cut = ftruncate(out->fd, (off_t)out->encoder.offset);
+		(void)cut;
+		return BST_FULL;
+	}
+	if (batch != &out->index)
+		note_in_index(out, batch);
+	bst_encoder_commit(&out->encoder, size);
+	out->failed = 0;
+	return BST_OK;
+}
+
+static void flush_table(struct output *out, unsigned at)
+{
+	struct bst_batch *batch = &out->batch[capacities[at].table];
+
+	if (batch->rows == 0)
+		return;
+	if (write_batch(out, batch) != BST_OK) {
+		if (at < DICTIONARIES)
+			return;
+		loss_add(out->full ? BST_ENUM_LOSS_FILE_LIMIT : BST_ENUM_LOSS_WRITE_ERROR, batch->rows);
+	}
+	bst_batch_clear(batch);
+}
+
+void output_flush(struct output *out)
+{
+	for (unsigned at = 0; at < TABLES_USED; at++)
+		flush_table(out, at);
+}
+
+/* Makes room in a full batch: everything that it may refer to goes first. */
+static void make_room(struct output *out, enum bst_table table)
+{
+	unsigned at = 0;
+
+	for (; at < DICTIONARIES; at++)
+		flush_table(out, at);
+	for (; at < TABLES_USED; at++)
+		if (capacities[at].table == table)
+			flush_table(out, at);
+}
+
+void output_add(struct output *out, enum bst_table table, const struct bst_cell *cells)
+{
+	if (bst_batch_add(&out->batch[table], cells) == BST_OK)
+		return;
+	make_room(out, table);
+	if (bst_batch_add(&out->batch[table], cells) != BST_OK)
+		loss_add(BST_ENUM_LOSS_DICTIONARY_FULL, 1);
+}
+
+void output_add_numbers(struct output *out, enum bst_table table, const uint64_t *numbers)
+{
+	if (bst_batch_add_numbers(&out->batch[table], numbers) == BST_OK)
+		return;
+	make_room(out, table);
+	if (bst_batch_add_numbers(&out->batch[table], numbers) != BST_OK)
+		loss_add(BST_ENUM_LOSS_DICTIONARY_FULL, 1);
+}
+
+static struct bst_cell text_cell(const char *text)
+{
+	return (struct bst_cell){.text = text, .size = (uint32_t)strlen(text)};
+}
+
+void output_meta(struct output *out, const char *key, const char *value)
+{
+	if (value)
+		output_add(out, BST_TABLE_META, (struct bst_cell[]){text_cell(key), text_cell(value)});
+}
+
+void output_meta_number(struct output *out, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	output_meta(out, key, text);
+}
+
+static void add_schema(struct output *out)
+{
+	for (uint16_t id = 1; id < BST_TABLE_LIMIT; id++) {
+		const struct bst_table_info *t = bst_table_info(id);
+
+		if (!t)
+			continue;
+		output_add(out, BST_TABLE_SCHEMA,
+			   (struct bst_cell[]){{.number = id}, {.number = 0}, text_cell(t->name), text_cell("")});
+		for (const struct bst_column_info *c = t->column; c->id; c++)
+			output_add(out, BST_TABLE_SCHEMA,
+				   (struct bst_cell[]){{.number = id},
+						       {.number = c->id},
+						       text_cell(c->name),
+						       text_cell(c->unit)});
+	}
+}
+
+static void add_vocabularies(struct output *out)
+{
+	unsigned count;
+	const struct bst_enum_info *e = bst_enum_info(&count);
+
+	for (unsigned i = 0; i < count; i++)
+		output_add(out, BST_TABLE_ENUM,
+			   (struct bst_cell[]){text_cell(e[i].set), {.number = e[i].value}, text_cell(e[i].name)});
+}
+
+static int map_batches(struct output *out)
+{
+	const struct bst_table_info *index = bst_table_info(BST_TABLE_INDEX);
+	void *p;
+
+	for (unsigned at = 0; at < TABLES_USED; at++) {
+		const struct capacity *c = &capacities[at];
+		const struct bst_table_info *info = bst_table_info((uint16_t)c->table);
+
+		p = map(bst_batch_bytes(info, c->rows, c->text));
+		if (!p)
+			return -1;
+		bst_batch_init(&out->batch[c->table], info, c->rows, c->text, p);
+	}
+	p = map(bst_batch_bytes(index, INDEX_LIMIT, 0));
+	if (!p)
+		return -1;
+	bst_batch_init(&out->index, index, INDEX_LIMIT, 0, p);
+	out->chunk = map(CHUNK_BYTES_MOST);
+	return out->chunk ? 0 : -1;
+}
+
+static int begin_file(struct output *out)
+{
+	uint8_t header[BST_FILE_HEADER_BYTES], run_id[16];
+	size_t bytes = bst_encoder_bytes(ROWS_MOST, TEXT_MOST);
+	void *memory = map(bytes);
+
+	if (getrandom(run_id, sizeof(run_id), GRND_NONBLOCK) != (ssize_t)sizeof(run_id)) {
+		uint64_t seed[2] = {clock_ns(CLOCK_REALTIME), (uint64_t)getpid() << 32 ^ host_now()};
+
+		memcpy(run_id, seed, sizeof(run_id));
+	}
+	if (!memory || bst_encoder_init(&out->encoder, run_id, ROWS_MOST, TEXT_MOST, memory, bytes) != BST_OK) {
+		log_line("no memory for the trace; nothing is recorded");
+		return -1;
+	}
+	bst_encode_file_header(&out->encoder, run_id, clock_ns(CLOCK_REALTIME), header);
+	if (write_at(out->fd, header, sizeof(header), 0) != 0) {
+		log_line("%s: cannot write the trace: %s; nothing is recorded", out->path, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+struct output *output_open(const struct output_options *options)
+{
+	struct output *out = &output_memory;
+
+	memset(out, 0, sizeof(*out));
+	out->fd = -1;
+	out->max_bytes = options->max_bytes;
+	if (map_batches(out) != 0) {
+		log_line("no memory for the trace; nothing is recorded");
+		return NULL;
+	}
+	if (open_file(out, options) != 0)
+		return NULL;
+	if (begin_file(out) != 0) {
+		close(out->fd);
+		unlink(out->path);
+		return NULL;
+	}
+	add_schema(out);
+	add_vocabularies(out);
+	return out;
+}
+
+/* The index in pieces that a chunk holds, one behind the other, then the trailer. */
+static void write_index(struct output *out)
+{
+	uint8_t trailer[BST_CHUNK_HEADER_BYTES + BST_TRAILER_BYTES];
+	uint64_t offset = out->encoder.offset;
+	struct bst_batch all = out->index;
+	uint32_t chunks = 0;
+	size_t size;
+
+	for (uint32_t at = 0; at < all.rows && !out->index_overflow; at += ROWS_MOST) {
+		struct bst_batch piece = all;
+
+		piece.rows = all.rows - at < ROWS_MOST ? all.rows - at : ROWS_MOST;
+		piece.first_row = at;
+		for (const struct bst_column_info *c = all.info->column; c->id; c++)
+			piece.number[c->id] = all.number[c->id] + at;
+		out->index = piece;
+		if (write_batch(out, &out->index) != BST_OK)
+			return;
+		chunks++;
+	}
+	loss_read(out->encoder.losses);
+	size = bst_encode_trailer(&out->encoder, offset, chunks, trailer);
+	if (write_at(out->fd, trailer, size, out->encoder.offset) != 0)
+		say_write_failed(out);
+	else
+		bst_encoder_commit(&out->encoder, size);
+}
+
+void output_close(struct output *out)
+{
+	output_flush(out);
+	write_index(out);
+	close(out->fd);
+	out->fd = -1;
+}
+
+void output_abandon(struct output *out)
+{
+	if (out->fd >= 0)
+		close(out->fd);
+	out->fd = -1;
+}
+
+uint64_t output_bytes(const struct output *out)
+{
+	return out->encoder.offset;
+}
+
+const char *output_path(const struct output *out)
+{
+	return out->path;
+}

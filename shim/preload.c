@@ -1,0 +1,57 @@
+/*
+ * What happens when the library is loaded: next to nothing. Also the door that the CUDA driver opens by itself, and the
+ * environment that makes it open.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "session.h"
+
+#ifndef BOUNDSHIM_VERSION
+#define BOUNDSHIM_VERSION "0.1.0"
+#endif
+
+int InitializeInjection(void);
+const char *boundshim_version(void);
+
+/*
+ * The driver and NVTX load the library that these variables name: so kernels of programs that we cannot hook (static cudart, JAX)
+ * are seen, and NVTX ranges. Variables that are set belong to another tool and stay.
+ */
+static void ask_to_be_loaded(void)
+{
+	static const char *const variables[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"};
+	Dl_info self;
+
+	if (!dladdr((void *)(uintptr_t)&boundshim_version, &self) || !self.dli_fname ||
+	    self.dli_fname[0] != '/')
+		return;
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+		setenv(variables[i], self.dli_fname, 0);
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+	const char *mode = getenv("BOUNDSHIM_MODE");
+
+	if (getauxval(AT_SECURE) || (mode && strcmp(mode, "off") == 0))
+		return;
+	session_prepare();
+	ask_to_be_loaded();
+}
+
+/* Called by the driver once, inside cuInit, where CUDA_INJECTION64_PATH names us. 1 = fine. */
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	session_injected();
+	return 1;
+}
+
+/* The version of this library, for `boundshim info` and for a debugger. Static. */
+__attribute__((visibility("default"))) const char *boundshim_version(void)
+{
+	return BOUNDSHIM_VERSION;
+}

@@ -1,0 +1,192 @@
+/*
+ * A process can hold two libcudarts (12 and 13, or two copies), and Python loads extensions privately (RTLD_LOCAL), where
+ * dlsym(RTLD_NEXT) finds nothing. So the real function is looked up in the libraries that the caller itself depends on, and
+ * remembered for each calling module.
+ */
+#define _GNU_SOURCE
+#include "real.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "api.h"
+
+#define MODULES_LIMIT 256 /* calling modules remembered; more are looked up each time */
+
+struct module {
+	uintptr_t begin;
+	uintptr_t end;
+	_Atomic(void *) function[API_HOOK_COUNT];
+};
+
+static struct module modules[MODULES_LIMIT];
+static _Atomic unsigned module_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* module table; leaf */
+
+struct extent_query {
+	uintptr_t address;
+	uintptr_t begin;
+	uintptr_t end;
+	const char *name;
+};
+
+/* dl_iterate_phdr callback: the module that holds an address. */
+static int find_extent(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct extent_query *q = data;
+	uintptr_t low = UINTPTR_MAX, high = 0;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t begin = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type != PT_LOAD)
+			continue;
+		low = begin < low ? begin : low;
+		high = begin + p->p_memsz > high ? begin + p->p_memsz : high;
+	}
+	if (q->address < low || q->address >= high)
+		return 0;
+	q->begin = low;
+	q->end = high;
+	q->name = info->dlpi_name;
+	return 1;
+}
+
+/* Ours? A lookup that comes back to a hook must not be taken for the real function. */
+static int is_hook(const void *function)
+{
+	static struct extent_query us;
+
+	if (us.end == 0) {
+		us.address = (uintptr_t)&modules;
+		dl_iterate_phdr(find_extent, &us);
+	}
+	return (uintptr_t)function >= us.begin && (uintptr_t)function < us.end;
+}
+
+static void *in_handle(void *handle, const char *symbol)
+{
+	void *p = handle ? dlsym(handle, symbol) : NULL;
+
+	return p && !is_hook(p) ? p : NULL;
+}
+
+/* In a module and what it depends on, breadth first, which never includes us. */
+static void *in_dependencies(const char *path, const char *symbol)
+{
+	void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	void *p = in_handle(handle, symbol);
+
+	/* the reference taken by dlopen is kept where a function was found: it must stay mapped as long as we may call it */
+	if (handle && !p)
+		dlclose(handle);
+	return p;
+}
+
+/* The main program's handle searches the global scope, where we stand first: go by the libraries it names. */
+static void *in_needed_of_main(const char *symbol)
+{
+	struct link_map *map = NULL;
+	const char *strings = NULL;
+	void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD), *p = NULL;
+
+	if (!self || dlinfo(self, RTLD_DI_LINKMAP, &map) != 0 || !map->l_ld)
+		return NULL;
+	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_STRTAB)
+			strings = (const char *)d->d_un.d_ptr;
+	for (const ElfW(Dyn) *d = map->l_ld; strings && !p && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_NEEDED && strstr(strings + d->d_un.d_val, "libcudart"))
+			p = in_dependencies(strings + d->d_un.d_val, symbol);
+	return p;
+}
+
+/* The last resort: any libcudart in the process. */
+static int find_any_cudart(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const char **path = data;
+
+	(void)size;
+	if (!info->dlpi_name || !strstr(info->dlpi_name, "libcudart"))
+		return 0;
+	*path = info->dlpi_name;
+	return 1;
+}
+
+static void *look_up(const struct extent_query *caller, const char *symbol)
+{
+	const char *path = NULL;
+	void *p = NULL;
+
+	if (caller->name && caller->name[0])
+		p = in_dependencies(caller->name, symbol);
+	else
+		p = in_needed_of_main(symbol);
+	if (!p)
+		p = in_handle(RTLD_NEXT, symbol);
+	if (!p && dl_iterate_phdr(find_any_cudart, &path) && path)
+		p = in_dependencies(path, symbol);
+	return p;
+}
+
+static struct module *find_module(uintptr_t address)
+{
+	/* acquire: pairs with the release in remember; a module that is counted has its extent */
+	unsigned n = atomic_load_explicit(&module_count, memory_order_acquire);
+
+	for (unsigned i = 0; i < n; i++)
+		if (address >= modules[i].begin && address < modules[i].end)
+			return &modules[i];
+	return NULL;
+}
+
+static struct module *remember(const struct extent_query *q)
+{
+	struct module *m;
+	unsigned n;
+
+	pthread_mutex_lock(&lock);
+	m = find_module(q->address);
+	n = atomic_load_explicit(&module_count, memory_order_relaxed);
+	if (!m && n < MODULES_LIMIT) {
+		m = &modules[n];
+		m->begin = q->begin;
+		m->end = q->end;
+		atomic_store_explicit(&module_count, n + 1, memory_order_release);
+	}
+	pthread_mutex_unlock(&lock);
+	return m;
+}
+
+static void *resolve(uint16_t api, struct module *m, uintptr_t address)
+{
+	struct extent_query q = {.address = address};
+	int saved = errno;
+	void *p;
+
+	dl_iterate_phdr(find_extent, &q);
+	p = look_up(&q, api_info(api).name);
+	if (!m && q.end)
+		m = remember(&q);
+	if (m && p)
+		atomic_store_explicit(&m->function[api], p, memory_order_release);
+	errno = saved;
+	return p;
+}
+
+void *real_function(uint16_t api, const void *caller)
+{
+	uintptr_t address = (uintptr_t)caller;
+	struct module *m = find_module(address);
+	void *p = m ? atomic_load_explicit(&m->function[api], memory_order_acquire) : NULL;
+
+	return p ? p : resolve(api, m, address);
+}

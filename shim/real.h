@@ -1,0 +1,13 @@
+/* The functions behind the hooks: for each caller the one that it would have got without us. */
+#ifndef REAL_H
+#define REAL_H
+
+#include <stdint.h>
+
+/*
+ * The real function of a hook for the code that called it (a return address inside the caller). NULL if no library provides it;
+ * that answer is never remembered. Any thread. errno kept.
+ */
+void *real_function(uint16_t api, const void *caller);
+
+#endif

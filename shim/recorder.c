@@ -1,0 +1,236 @@
+/* From events to records, in the calling thread. */
+#define _GNU_SOURCE
+#include "recorder.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "clock.h"
+#include "loss.h"
+#include "session.h"
+#include "writer.h"
+
+/* A silence worth asking about: getrusage and a CPU clock read cost about 0.5 us, half a per cent of this. */
+#define SILENCE_NS 100000u
+/* One call in this many is timed from entry to return, to know the hook's own cost. */
+#define SELF_TIME_PERIOD 64u
+
+static void put(struct thread *t, const struct record *record)
+{
+	struct record lost = {.kind = RECORD_LOST, .begin_ns = t->lost_begin_ns};
+
+	if (!ring_has_room(&t->ring, t->lost_count ? 2 : 1)) {
+		if (t->lost_count++ == 0)
+			t->lost_begin_ns = record->begin_ns;
+		loss_add(BST_ENUM_LOSS_RING_FULL, 1);
+		return;
+	}
+	if (t->lost_count) {
+		lost.u.lost.count = t->lost_count;
+		lost.u.lost.end_ns = record->begin_ns;
+		t->lost_count = 0;
+		ring_put(&t->ring, &lost);
+	}
+	if (ring_put(&t->ring, record) % (RING_RECORDS / 2) == 0)
+		writer_wake();
+}
+
+static void count_self_time(struct self_time *s, uint64_t sampled_ns)
+{
+	uint64_t n = atomic_load_explicit(&s->count, memory_order_relaxed);
+
+	/* only this thread writes: plain add, without a locked instruction */
+	atomic_store_explicit(&s->count, n + 1, memory_order_relaxed);
+	if (!sampled_ns)
+		return;
+	n = atomic_load_explicit(&s->samples, memory_order_relaxed);
+	atomic_store_explicit(&s->samples, n + 1, memory_order_relaxed);
+	n = atomic_load_explicit(&s->sampled_ns, memory_order_relaxed);
+	atomic_store_explicit(&s->sampled_ns, n + sampled_ns, memory_order_relaxed);
+}
+
+static bool due_for_sample(struct self_time *s)
+{
+	return atomic_load_explicit(&s->count, memory_order_relaxed) % SELF_TIME_PERIOD == SELF_TIME_PERIOD - 1;
+}
+
+/* What this thread used and waited for up to now: the analyzer takes differences. */
+static void put_wake(struct thread *t, uint64_t now_ns, uint64_t silence_ns)
+{
+	struct record r = {.kind = RECORD_WAKE, .begin_ns = now_ns};
+	struct rusage usage;
+	int saved = errno;
+
+	if (getrusage(RUSAGE_THREAD, &usage) == 0) {
+		r.u.wake.silence_ns = silence_ns;
+		r.u.wake.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		r.u.wake.voluntary = (uint64_t)usage.ru_nvcsw;
+		r.u.wake.involuntary = (uint64_t)usage.ru_nivcsw;
+		put(t, &r);
+	}
+	errno = saved;
+}
+
+bool recorder_begin(struct call *call, uint16_t api)
+{
+	uint64_t entry_ns = 0;
+	struct thread *t;
+
+	if (!session_on())
+		return false;
+	t = thread_self();
+	if (!t || t->open)
+		return false;
+	if (due_for_sample(&t->hook))
+		entry_ns = host_now();
+	call->api = api;
+	call->flags = 0;
+	call->correlation = 0;
+	call->entry_ns = entry_ns;
+	call->thread = t;
+	t->open = call;
+	t->pending_flags = 0;
+	call->begin_ns = host_now();
+	return true;
+}
+
+void recorder_end(struct call *call, const struct call_result *result)
+{
+	uint64_t end_ns = host_now();
+	struct thread *t = call->thread;
+	struct record r = {
+		.kind = RECORD_CALL,
+		.flags = (uint8_t)(t->pending_flags | (result->error ? BST_ENUM_CALL_FLAG_FAILED : 0)),
+		.api = call->api,
+		.correlation = call->correlation,
+		.begin_ns = call->begin_ns,
+		.u.call = {.duration_ns = end_ns - call->begin_ns,
+			   .stream = result->stream,
+			   .bytes = result->bytes,
+			   .object = result->object,
+			   .result = (uint32_t)result->error},
+	};
+	uint64_t silence_ns = call->begin_ns - t->last_end_ns;
+
+	t->open = NULL;
+	t->last_end_ns = end_ns;
+	put(t, &r);
+	if (silence_ns > SILENCE_NS)
+		put_wake(t, call->begin_ns, silence_ns);
+	session_called(result->error == 0);
+	count_self_time(&t->hook, call->entry_ns ? call->begin_ns - call->entry_ns + host_now() - end_ns : 0);
+}
+
+uint64_t recorder_driver_begin(uint16_t api, bool device_operation, uint32_t correlation)
+{
+	struct thread *t;
+
+	(void)api;
+	if (!session_on())
+		return 0;
+	t = thread_self();
+	if (!t)
+		return 0;
+	if (!t->open) {
+		t->pending_flags = 0;
+		return host_now();
+	}
+	if (!device_operation)
+		return 0;
+	if (t->open->correlation == 0) {
+		t->open->correlation = correlation;
+		return 0;
+	}
+	/* a second operation of one hooked call: a row of its own, flagged nested */
+	return host_now();
+}
+
+void recorder_driver_end(uint16_t api, uint64_t begin_ns, uint32_t correlation, int error)
+{
+	uint64_t end_ns = host_now();
+	struct thread *t = thread_peek();
+	struct record r = {
+		.kind = RECORD_CALL,
+		.flags = BST_ENUM_CALL_FLAG_DRIVER,
+		.api = api,
+		.correlation = correlation,
+		.begin_ns = begin_ns,
+		.u.call = {.duration_ns = end_ns - begin_ns, .result = (uint32_t)error},
+	};
+	uint64_t silence_ns;
+
+	if (!t)
+		return;
+	if (error)
+		r.flags |= BST_ENUM_CALL_FLAG_FAILED;
+	if (t->open) {
+		r.flags |= BST_ENUM_CALL_FLAG_NESTED;
+		put(t, &r);
+		return;
+	}
+	r.flags |= t->pending_flags;
+	silence_ns = begin_ns - t->last_end_ns;
+	t->last_end_ns = end_ns;
+	put(t, &r);
+	if (silence_ns > SILENCE_NS)
+		put_wake(t, begin_ns, silence_ns);
+	session_called(error == 0);
+	count_self_time(&t->callback, due_for_sample(&t->callback) ? host_now() - end_ns + 1 : 0);
+}
+
+void recorder_flag(uint8_t flags)
+{
+	struct thread *t = thread_peek();
+
+	if (t)
+		t->pending_flags |= flags;
+}
+
+/* Keeps the stack of push/pop ranges; deeper than RANGE_DEPTH it only counts. */
+static void track_range(struct thread *t, const struct range_event *event)
+{
+	if (event->kind == BST_ENUM_RANGE_KIND_PUSH) {
+		if (t->range_depth < RANGE_DEPTH)
+			t->range[t->range_depth] = event->name;
+		t->range_depth++;
+	} else if (event->kind == BST_ENUM_RANGE_KIND_POP && t->range_depth) {
+		t->range_depth--;
+	}
+}
+
+void recorder_range(const struct range_event *event)
+{
+	struct record r = {.kind = RECORD_RANGE, .begin_ns = host_now()};
+	struct thread *t;
+
+	if (!session_recording())
+		return;
+	t = thread_self();
+	if (!t)
+		return;
+	track_range(t, event);
+	r.u.range.kind = event->kind;
+	r.u.range.name = event->name;
+	r.u.range.domain = event->domain;
+	r.u.range.id = event->id;
+	put(t, &r);
+}
+
+void recorder_node(const struct node_event *event)
+{
+	struct thread *t = session_on() ? thread_self() : NULL;
+	struct record r = {.kind = RECORD_NODE};
+	uint32_t depth;
+
+	if (!t)
+		return;
+	depth = t->range_depth < RANGE_DEPTH ? t->range_depth : RANGE_DEPTH;
+	r.begin_ns = t->open ? t->open->begin_ns : host_now();
+	r.api = t->open ? t->open->api : 0;
+	r.u.node.kind = event->kind;
+	r.u.node.graph = event->graph;
+	r.u.node.node = event->node;
+	r.u.node.source = event->source;
+	r.u.node.range = depth ? t->range[depth - 1] : 0;
+	put(t, &r);
+}

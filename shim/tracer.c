@@ -1,0 +1,335 @@
+/* Everything that is said to CUPTI. */
+#define _GNU_SOURCE
+#include "tracer.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "activity.h"
+#include "actbuf.h"
+#include "api.h"
+#include "cupti_api.h"
+#include "log.h"
+#include "loss.h"
+#include "recorder.h"
+#include "session.h"
+
+/* From this version on CUPTI takes NULL for a buffer and counts what it drops (12.9: api version 28). */
+#define VERSION_TAKES_NULL 28u
+/* Below it, records that find no buffer go here; nobody reads them. Several requests may share it. */
+static _Alignas(8) uint8_t spare[64 << 10];
+#define KERNEL_RECORD_BYTES 216u /* to estimate how many records a spare buffer swallowed */
+
+#define DRIVER_ID_LIMIT API_DRIVER_LIMIT
+
+static struct cupti_api cupti;
+static CUpti_SubscriberHandle subscriber;
+static _Atomic int state = TRACER_UNTRIED;
+static char reason[512];
+static uint8_t driver_class[DRIVER_ID_LIMIT]; /* class + 1 of the callbacks asked for, 0 = none */
+
+static const CUpti_ActivityKind kinds[] = {
+	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+	CUPTI_ACTIVITY_KIND_MEMSET,            CUPTI_ACTIVITY_KIND_OVERHEAD,
+};
+static const CUpti_CallbackIdResource resources[] = {
+	CUPTI_CBID_RESOURCE_CONTEXT_CREATED,   CUPTI_CBID_RESOURCE_MODULE_LOADED,
+	CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void set_state(enum tracer_state to)
+{
+	/* release: pairs with tracer_state; the reason and the table are there before the state */
+	atomic_store_explicit(&state, to, memory_order_release);
+}
+
+static void fail(const char *what, CUptiResult result)
+{
+	const char *words = NULL;
+
+	if (cupti.cuptiGetResultString)
+		cupti.cuptiGetResultString(result, &words);
+	snprintf(reason, sizeof(reason), "%s: %s (%d)", what, words ? words : "unknown error", (int)result);
+}
+
+/* CUPTI's threads and the program's own, holding CUPTI's locks: take a buffer, return, nothing else. */
+static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	uint8_t *p = actbuf_request();
+
+	*max_records = 0;
+	*size = p ? ACTBUF_BYTES : 0;
+	*buffer = p;
+	if (p)
+		return;
+	if (cupti.version < VERSION_TAKES_NULL) {
+		*buffer = spare;
+		*size = sizeof(spare);
+	} else {
+		loss_add(BST_ENUM_LOSS_POOL_EXHAUSTED, 1);
+	}
+}
+
+static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+				      size_t valid_bytes)
+{
+	(void)size;
+	if (actbuf_owns(buffer))
+		actbuf_complete(buffer, valid_bytes, context, stream);
+	else if (buffer)
+		loss_add(BST_ENUM_LOSS_POOL_EXHAUSTED,
+			 (valid_bytes + KERNEL_RECORD_BYTES - 1) / KERNEL_RECORD_BYTES);
+}
+
+static void driver_called(CUpti_CallbackId id, const CUpti_CallbackData *data)
+{
+	uint16_t api = (uint16_t)(API_DRIVER_BASE + id);
+	int result;
+
+	if (id >= DRIVER_ID_LIMIT || !driver_class[id])
+		return;
+	if (data->callbackSite == CUPTI_API_ENTER) {
+		*data->correlationData = recorder_driver_begin(
+			api, api_is_device_operation((uint8_t)(driver_class[id] - 1)), data->correlationId);
+		return;
+	}
+	if (!*data->correlationData)
+		return;
+	result = data->functionReturnValue ? *(const int *)data->functionReturnValue : 0;
+	recorder_driver_end(api, *data->correlationData, data->correlationId, result);
+}
+
+static void node_made(const CUpti_GraphData *graph, bool cloned)
+{
+	struct node_event event = {.kind = cloned ? BST_ENUM_NODE_KIND_CLONED : BST_ENUM_NODE_KIND_CREATED};
+
+	if (!cupti.cuptiGetGraphNodeId || !graph->node)
+		return;
+	if (cupti.cuptiGetGraphNodeId(graph->node, &event.node) != CUPTI_SUCCESS)
+		return;
+	if (cloned && graph->originalNode)
+		cupti.cuptiGetGraphNodeId(graph->originalNode, &event.source);
+	if (cupti.cuptiGetGraphId && graph->graph)
+		cupti.cuptiGetGraphId(graph->graph, &event.graph);
+	if (!cloned)
+		recorder_flag(BST_ENUM_CALL_FLAG_CAPTURED);
+	recorder_node(&event);
+}
+
+static void resource_changed(CUpti_CallbackId id, const CUpti_ResourceData *data)
+{
+	switch (id) {
+	case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+		recorder_flag(BST_ENUM_CALL_FLAG_MODULE_LOADED);
+		break;
+	case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
+		node_made(data->resourceDescriptor, false);
+		break;
+	case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+		node_made(data->resourceDescriptor, true);
+		break;
+	default:
+		break;
+	}
+}
+
+static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+				 const void *data)
+{
+	(void)user;
+	if (!session_recording())
+		return;
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+		driver_called(id, data);
+	else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+		resource_changed(id, data);
+}
+
+/* Asks for the driver functions of driver.def by the names that this CUPTI gives them. Returns how many. */
+static unsigned enable_driver_callbacks(void)
+{
+	unsigned enabled = 0, unknown = 0;
+
+	for (uint32_t id = 1; id < DRIVER_ID_LIMIT && unknown < 16; id++) {
+		const char *name = NULL;
+		int class;
+
+		if (cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || !name) {
+			unknown++;
+			continue;
+		}
+		unknown = 0;
+		class = api_learn_driver(id, name);
+		if (class < 0)
+			continue;
+		driver_class[id] = (uint8_t)(class + 1);
+		if (cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS)
+			enabled++;
+	}
+	return enabled;
+}
+
+static void disable_callbacks(void)
+{
+	for (uint32_t id = 1; id < DRIVER_ID_LIMIT; id++)
+		if (driver_class[id])
+			cupti.cuptiEnableCallback(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+	for (unsigned i = 0; i < COUNT(resources); i++)
+		cupti.cuptiEnableCallback(0, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
+}
+
+/* Kernel records are the point; of the others, one that this version refuses is said and done without. */
+static CUptiResult enable_kinds(void)
+{
+	CUptiResult result = cupti.cuptiActivityEnable(kinds[0]);
+
+	for (unsigned i = 1; i < COUNT(kinds) && result == CUPTI_SUCCESS; i++)
+		if (cupti.cuptiActivityEnable(kinds[i]) != CUPTI_SUCCESS)
+			log_detail("CUPTI does not give activity kind %d", (int)kinds[i]);
+	return result;
+}
+
+static enum tracer_state begin(const char *wanted_library)
+{
+	CUptiResult result;
+
+	if (cupti_load(&cupti, wanted_library, reason, sizeof(reason)) != 0)
+		return TRACER_OFF;
+	if (actbuf_init() != 0) {
+		snprintf(reason, sizeof(reason), "no memory for activity buffers");
+		return TRACER_OFF;
+	}
+	result = cupti.cuptiSubscribe(&subscriber, called_back, NULL);
+	if (result != CUPTI_SUCCESS) {
+		fail("cuptiSubscribe", result);
+		return result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ? TRACER_TAKEN : TRACER_OFF;
+	}
+	result = cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
+	if (result != CUPTI_SUCCESS) {
+		fail("cuptiActivityRegisterCallbacks", result);
+		goto undo;
+	}
+	result = enable_kinds();
+	if (result != CUPTI_SUCCESS) {
+		fail("cuptiActivityEnable(CONCURRENT_KERNEL)", result);
+		goto undo;
+	}
+	for (unsigned i = 0; i < COUNT(resources); i++)
+		cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
+	if (enable_driver_callbacks() == 0)
+		log_line("CUPTI gives no driver callbacks; launches that no hook sees will lack CPU times");
+	return TRACER_ON;
+undo:
+	cupti.cuptiUnsubscribe(subscriber);
+	return TRACER_OFF;
+}
+
+void tracer_start(const char *wanted_library)
+{
+	enum tracer_state to = begin(wanted_library);
+
+	if (to != TRACER_ON)
+		log_line("CUPTI is off, device times are not recorded: %s", reason);
+	set_state(to);
+}
+
+void tracer_refuse(const char *why)
+{
+	snprintf(reason, sizeof(reason), "%s", why);
+	set_state(TRACER_OFF);
+}
+
+enum tracer_state tracer_state(void)
+{
+	return (enum tracer_state)atomic_load_explicit(&state, memory_order_acquire);
+}
+
+const char *tracer_reason(void)
+{
+	return reason;
+}
+
+const char *tracer_path(void)
+{
+	return cupti.path;
+}
+
+uint32_t tracer_version(void)
+{
+	return cupti.version;
+}
+
+uint64_t tracer_timestamp(void)
+{
+	uint64_t now = 0;
+
+	if (tracer_state() != TRACER_ON || cupti.cuptiGetTimestamp(&now) != CUPTI_SUCCESS)
+		return 0;
+	return now;
+}
+
+void tracer_flush(bool forced)
+{
+	if (tracer_state() == TRACER_ON)
+		cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+}
+
+static void decode(struct output *output, const struct actbuf *buffer)
+{
+	CUpti_Activity *record = NULL;
+	CUptiResult result;
+
+	for (;;) {
+		result = cupti.cuptiActivityGetNextRecord(buffer->data, buffer->valid_bytes, &record);
+		if (result != CUPTI_SUCCESS)
+			break;
+		activity_record(output, (uint32_t)record->kind, (const uint8_t *)record);
+	}
+	if (result != CUPTI_ERROR_MAX_LIMIT_REACHED)
+		loss_add(BST_ENUM_LOSS_UNKNOWN_RECORD, 1);
+}
+
+/* The counter of a queue is zeroed by reading it: every reading is added. */
+static void count_dropped(void *context, uint32_t stream)
+{
+	size_t dropped = 0;
+
+	if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS && dropped)
+		loss_add(BST_ENUM_LOSS_CUPTI_DROPPED, dropped);
+}
+
+void tracer_drain(struct output *output)
+{
+	struct actbuf buffer;
+
+	if (tracer_state() == TRACER_UNTRIED || !cupti.cuptiActivityGetNextRecord)
+		return;
+	while (actbuf_take(&buffer)) {
+		if (buffer.valid_bytes)
+			decode(output, &buffer);
+		count_dropped(buffer.context, buffer.stream);
+		actbuf_release(buffer.data);
+	}
+}
+
+void tracer_stop(void)
+{
+	if (tracer_state() != TRACER_ON)
+		return;
+	for (unsigned i = 0; i < COUNT(kinds); i++)
+		cupti.cuptiActivityDisable(kinds[i]);
+	disable_callbacks();
+}
+
+void tracer_forget(bool parent_used_cuda)
+{
+	bool untried = tracer_state() == TRACER_UNTRIED;
+
+	actbuf_forget();
+	memset(driver_class, 0, sizeof(driver_class));
+	set_state(TRACER_UNTRIED);
+	if (!untried || parent_used_cuda)
+		tracer_refuse("forked from a process that used CUDA");
+}

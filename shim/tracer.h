@@ -1,0 +1,46 @@
+/* The CUPTI side: subscription, callbacks, activity buffers. Off for good after the first failure, with the reason kept. */
+#ifndef TRACER_H
+#define TRACER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "output.h"
+
+enum tracer_state {
+	TRACER_UNTRIED,
+	TRACER_ON,
+	TRACER_OFF,   /* see the reason */
+	TRACER_TAKEN, /* another tool holds CUPTI */
+};
+
+/*
+ * Loads CUPTI, subscribes, enables what we record. Called once in a process, on the thread that makes the first CUDA call (normally
+ * inside cuInit). Undoes all on failure. Any failure leaves the program untouched.
+ */
+void tracer_start(const char *wanted_library);
+
+/* Do not use CUPTI, and why. */
+void tracer_refuse(const char *reason);
+
+enum tracer_state tracer_state(void);
+
+/* Words for `meta`; "" when on. */
+const char *tracer_reason(void);
+const char *tracer_path(void);
+uint32_t tracer_version(void);
+
+/* CUPTI's clock now, 0 when off. */
+uint64_t tracer_timestamp(void);
+
+/* Writer thread: asks CUPTI for completed buffers (`forced`: unfinished work too), decodes what is ready. */
+void tracer_flush(bool forced);
+void tracer_drain(struct output *output);
+
+/* Stops callbacks and activities without finalizing CUPTI. Writer thread. */
+void tracer_stop(void);
+
+/* In a forked child. */
+void tracer_forget(bool parent_used_cuda);
+
+#endif
