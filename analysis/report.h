@@ -115,11 +115,15 @@ struct gap_report {
 	struct gap worst[WORST_GAPS]; /* longest first */
 };
 
+#define ADVICE_TARGETS 5
+
 struct advice {
 	const char *id;    /* static, stable: "cuda-graphs" */
 	const char *title; /* static */
 	char *why;         /* owned */
 	char *how;         /* owned: the exact thing to try */
+	size_t targets[ADVICE_TARGETS]; /* the kernels that it is about: indices into the device's kernels */
+	unsigned target_count;
 	struct measure saves_ns; /* per step, or per window where there are no steps */
 	struct measure speedup;
 };

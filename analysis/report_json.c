@@ -221,8 +221,11 @@ static json_t *advice_of(const struct device_report *device)
 		const struct advice *advice = &device->advice[i];
 		json_t *targets = json_array();
 
-		for (size_t t = 0; t < advice->target_count; t++)
-			json_array_append_new(targets, text_of(advice->targets[t]));
+		for (unsigned t = 0; t < advice->target_count; t++)
+			if (advice->targets[t] < device->kernel_count)
+				json_array_append_new(
+					targets,
+					text_of(device->kernels[advice->targets[t]].short_name));
 		json_array_append_new(
 			list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
 					text_of(advice->id), "title", text_of(advice->title), "why",

@@ -76,6 +76,18 @@ static uint64_t check_times(uint64_t start, uint64_t *end)
 	return BST_ENUM_DEVICE_FLAG_TIME_INVALID;
 }
 
+/* Which device a context is on: a dictionary row at first sight. More than 64 contexts: told again and again, harmless. */
+static void note_context(struct output *output, uint32_t context, uint32_t device)
+{
+	static uint32_t seen[64];
+	uint32_t *slot = &seen[context % 64];
+
+	if (*slot == context + 1)
+		return;
+	*slot = context + 1;
+	output_add_numbers(output, BST_TABLE_CONTEXT, (uint64_t[]){context, device});
+}
+
 static void add_kernel(struct output *output, const uint8_t *r)
 {
 	struct kernel_key key = {
@@ -95,6 +107,7 @@ static void add_kernel(struct output *output, const uint8_t *r)
 	if (kernel_launch_type(r) == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
 	    kernel_launch_type(r) == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE)
 		flags |= BST_ENUM_DEVICE_FLAG_COOPERATIVE;
+	note_context(output, kernel_context(r), kernel_device(r));
 	output_add_numbers(output, BST_TABLE_RUN,
 			   (uint64_t[]){encode_kernel(&key), start, end - start, kernel_correlation(r),
 					kernel_context(r), kernel_stream(r), kernel_graph(r),

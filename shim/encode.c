@@ -185,11 +185,16 @@ static void announce_thread(struct thread *t)
 
 static void encode_call(const struct thread *t, const struct record *r)
 {
+	uint64_t flags = r->flags;
+
 	announce_api(r->api);
+	/* instantiation makes nodes too: only a call that would have run something was captured */
+	if (!api_is_device_operation(api_info(r->api).class))
+		flags &= ~(uint64_t)BST_ENUM_CALL_FLAG_CAPTURED;
 	output_add_numbers(out, BST_TABLE_CALL,
 			   (uint64_t[]){t->id, r->api, r->begin_ns, r->u.call.duration_ns, r->correlation,
 					encode_handle(r->u.call.stream), r->u.call.bytes,
-					r->u.call.result, r->flags, encode_handle(r->u.call.object)});
+					r->u.call.result, flags, encode_handle(r->u.call.object)});
 }
 
 static void encode_node(const struct thread *t, const struct record *r)

@@ -143,10 +143,8 @@ static const char *get_text(enum index at)
 
 void env_read(struct env *env)
 {
-	static const int levels[] = {1, 0, 2}; /* warn|quiet|debug */
-
 	memset(env, 0, sizeof(*env));
-	env->log_level = levels[get(AT_LOG)];
+	env->log_level = (int)get(AT_LOG);
 	log_set_level(env->log_level);
 	warn_of_unknown();
 	env->out = get_text(AT_OUT);

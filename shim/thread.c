@@ -99,6 +99,7 @@ static struct thread *attach(void)
 	t->attached_ns = t->last_end_ns = host_now();
 	t->announced = 0;
 	t->open = NULL;
+	t->driver_api = 0;
 	t->pending_flags = 0;
 	t->lost_count = 0;
 	t->range_depth = 0;

@@ -44,6 +44,8 @@ struct thread {
 
 	/* the thread's own */
 	struct call *open;    /* the hooked call in progress */
+	uint16_t driver_api;  /* else the driver call in progress that no hook saw, */
+	uint64_t driver_begin_ns; /* and when it began */
 	uint64_t last_end_ns; /* of its last call */
 	uint8_t pending_flags; /* call_flag bits that resource callbacks raised inside the call in progress */
 	uint64_t lost_count;  /* records that did not fit since lost_begin_ns */

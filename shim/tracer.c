@@ -34,8 +34,9 @@ static const CUpti_ActivityKind kinds[] = {
 	CUPTI_ACTIVITY_KIND_MEMSET,            CUPTI_ACTIVITY_KIND_OVERHEAD,
 };
 static const CUpti_CallbackIdResource resources[] = {
-	CUPTI_CBID_RESOURCE_CONTEXT_CREATED,   CUPTI_CBID_RESOURCE_MODULE_LOADED,
-	CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+	CUPTI_CBID_RESOURCE_MODULE_LOADED,
+	CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+	CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
 };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -191,6 +192,18 @@ static CUptiResult enable_kinds(void)
 	return result;
 }
 
+/* Wishes that an older CUPTI may refuse. Buffers are zeroed by the writer, not by CUPTI in the launching thread. */
+static void set_attributes(void)
+{
+	uint8_t zeroed = 1;
+	size_t size = sizeof(zeroed);
+
+	if (cupti.cuptiActivitySetAttribute)
+		cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
+	if (cupti.cuptiSetThreadIdType)
+		cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+}
+
 static enum tracer_state begin(const char *wanted_library)
 {
 	CUptiResult result;
@@ -206,6 +219,7 @@ static enum tracer_state begin(const char *wanted_library)
 		fail("cuptiSubscribe", result);
 		return result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ? TRACER_TAKEN : TRACER_OFF;
 	}
+	set_attributes();
 	result = cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
 	if (result != CUPTI_SUCCESS) {
 		fail("cuptiActivityRegisterCallbacks", result);
@@ -310,6 +324,7 @@ void tracer_drain(struct output *output)
 		if (buffer.valid_bytes)
 			decode(output, &buffer);
 		count_dropped(buffer.context, buffer.stream);
+		memset(buffer.data, 0, buffer.valid_bytes); /* promised to CUPTI: set_attributes */
 		actbuf_release(buffer.data);
 	}
 }

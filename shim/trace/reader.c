@@ -23,17 +23,9 @@ enum bst_status bst_reader_init(struct bst_reader *reader, const uint8_t *data, 
 	return BST_OK;
 }
 
-/* The fuzz targets are built without checksums, or they would never get past them. */
 static int crc_good(uint32_t expected, const uint8_t *data, size_t size)
 {
-#ifdef BST_FUZZ_NO_CRC
-	(void)expected;
-	(void)data;
-	(void)size;
-	return 1;
-#else
 	return expected == (uint32_t)crc32(0, data, (uInt)size);
-#endif
 }
 
 static const uint8_t chunk_magic[4] = {0xC5, 0x42, 0x53, 0x43}; /* BST_CHUNK_MAGIC as bytes */

@@ -1,4 +1,5 @@
-/* Prints traces as scripts/bstdump does, with the C reader: dump FILE, or several, each under a line `file NAME`. */
+/* Prints traces as scripts/bstdump does, with the C reader: dump FILE, or several, each under a
+ * line `file NAME`. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +47,8 @@ static void print_rows(const struct bst_table_info *info, const struct bst_rows 
 static void dump_table(struct dump *d, const struct bst_chunk *chunk)
 {
 	const struct bst_table_info *info;
-	enum bst_status status = bst_rows_decode(&d->rows, chunk->payload, chunk->payload_bytes,
-						 BST_ALL_COLUMNS);
+	enum bst_status status =
+		bst_rows_decode(&d->rows, chunk->payload, chunk->payload_bytes, BST_ALL_COLUMNS);
 
 	if (status) {
 		bst_reader_reject(&d->reader, chunk, status);

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "tests/unit/trace_image.h"
 
@@ -158,9 +158,9 @@ static void a_chunk_too_small_for_the_batch_is_refused(void **state)
 	(void)state;
 	image_init(&image, (const uint8_t[16]){1}, 4, 0);
 	add_call(&batch, 500, 10);
-	assert_int_equal(bst_encode_batch(&image.encoder, &batch, out, bst_chunk_bytes(&batch) - 1,
-					  &size),
-			 BST_FULL);
+	assert_int_equal(
+		bst_encode_batch(&image.encoder, &batch, out, bst_chunk_bytes(&batch) - 1, &size),
+		BST_FULL);
 	for (unsigned i = 0; i < 4; i++)
 		add_call(&batch, 600, 10);
 	assert_int_equal(bst_encode_batch(&image.encoder, &batch, out, sizeof(out), &size),
@@ -177,9 +177,9 @@ static void an_encoder_needs_all_its_memory(void **state)
 	void *memory = malloc(bytes);
 
 	(void)state;
-	assert_int_equal(bst_encoder_init(&encoder, (const uint8_t[16]){1}, 64, 100, memory,
-					  bytes - 1),
-			 BST_FULL);
+	assert_int_equal(
+		bst_encoder_init(&encoder, (const uint8_t[16]){1}, 64, 100, memory, bytes - 1),
+		BST_FULL);
 	assert_int_equal(bst_encoder_init(&encoder, (const uint8_t[16]){1}, 64, 100, memory, bytes),
 			 BST_OK);
 	free(memory);

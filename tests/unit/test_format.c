@@ -4,11 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "shim/trace/reader.h"
 #include "shim/trace/rows.h"
@@ -55,7 +55,8 @@ static void build_example(struct image *image)
 	image_finish(image);
 }
 
-/* "0040  C5 42 53 43   what it is": the bytes of such a line, or 0 if it is another kind of line. */
+/* "0040  C5 42 53 43   what it is": the bytes of such a line, or 0 if it is another kind of line.
+ */
 static size_t parse_line(const char *line, unsigned long *offset, uint8_t *bytes, size_t most)
 {
 	char *end;

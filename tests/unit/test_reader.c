@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+#include <cmocka.h>
 
 #include "shim/trace/reader.h"
 #include "shim/trace/rows.h"
@@ -15,7 +15,8 @@
 #include "tests/unit/trace_image.h"
 
 static const uint8_t run_id[16] = {0xA1, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 1, 2, 3, 4};
-static const uint8_t other_run_id[16] = {0xB1, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 1, 2, 3, 4};
+static const uint8_t other_run_id[16] = {0xB1, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6,
+					 0xA7, 0xA8, 1,    2,    3,    4};
 
 static struct image sample; /* what was written; tests read changed copies */
 
@@ -41,7 +42,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Reads and decodes everything. With `only_written`, every chunk must be one of the sample, byte for byte. */
+/* Reads and decodes everything. With `only_written`, every chunk must be one of the sample, byte
+ * for byte. */
 static void walk(struct walk *w, const uint8_t *data, size_t size, int only_written)
 {
 	struct bst_chunk chunk;
@@ -63,7 +65,8 @@ static void walk(struct walk *w, const uint8_t *data, size_t size, int only_writ
 		}
 		if (chunk.type != BST_CHUNK_TABLE)
 			continue;
-		status = bst_rows_decode(&rows, chunk.payload, chunk.payload_bytes, BST_ALL_COLUMNS);
+		status =
+			bst_rows_decode(&rows, chunk.payload, chunk.payload_bytes, BST_ALL_COLUMNS);
 		if (status) {
 			bst_reader_reject(&w->reader, &chunk, status);
 			continue;
@@ -302,8 +305,9 @@ static void overwritten_stretches_lose_no_more_than_they_touch(void **state)
 		for (size_t j = from; j < to; j++)
 			data[j] = (uint8_t)random_next();
 		for (unsigned j = 0; j < sample.chunks; j++)
-			touched += memcmp(data + sample.chunk[j].offset,
-					  sample.data + sample.chunk[j].offset, chunk_bytes(j)) != 0;
+			touched +=
+				memcmp(data + sample.chunk[j].offset,
+				       sample.data + sample.chunk[j].offset, chunk_bytes(j)) != 0;
 		walk(&w, data, sample.size, 1);
 		assert_int_equal(w.refused, BST_OK);
 		assert_int_equal(w.reader.chunks, sample.chunks - touched);
@@ -491,9 +495,15 @@ static void foreign_files_are_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(refusal((const uint8_t *)"", 0), BST_EMPTY);
-	assert_int_equal(refusal((const uint8_t *)"\x7f" "ELF", 4), BST_FOREIGN);
+	assert_int_equal(refusal((const uint8_t *)"\x7f"
+						  "ELF",
+				 4),
+			 BST_FOREIGN);
 	assert_int_equal(refusal((const uint8_t *)"\x89PNG\r\n\x1a\n", 8), BST_FOREIGN);
-	assert_int_equal(refusal((const uint8_t *)"\x89" "BST\n\x1a\n", 7), BST_FOREIGN);
+	assert_int_equal(refusal((const uint8_t *)"\x89"
+						  "BST\n\x1a\n",
+				 7),
+			 BST_FOREIGN);
 	assert_int_equal(refusal((const uint8_t *)"\x89", 1), BST_HEADER_TORN);
 }
 
@@ -503,9 +513,9 @@ static void each_field_of_the_file_header_is_judged(void **state)
 	struct walk w;
 
 	(void)state;
-	data[10] = 7; /* minor */
+	data[10] = 7;    /* minor */
 	data[24] = 0xFF; /* compatible bits */
-	data[56] = 1; /* reserved */
+	data[56] = 1;    /* reserved */
 	put_u64(data + 48, UINT64_MAX);
 	image_seal_file(data);
 	walk(&w, data, sample.size, 1);
@@ -577,7 +587,8 @@ static void a_longer_file_header_is_stepped_over(void **state)
 
 /* --- the chunk header, its checksum repaired after each change -------------------------------- */
 
-static void change_chunk(unsigned chunk, unsigned at, uint64_t value, unsigned bytes, struct walk *w)
+static void change_chunk(unsigned chunk, unsigned at, uint64_t value, unsigned bytes,
+			 struct walk *w)
 {
 	uint8_t *data = sample_copy();
 	uint8_t *header = data + sample.chunk[chunk].offset;
@@ -597,9 +608,12 @@ static void a_bad_chunk_header_costs_its_chunk(void **state)
 		uint64_t value;
 		enum bst_status reason;
 	} bad[] = {
-		{0, 4, 0x435342C4, BST_CHUNK_MAGIC_BAD}, {4, 2, 0, BST_CHUNK_TYPE_ZERO},
-		{12, 4, 0x12345678, BST_PAYLOAD_BAD},    {16, 8, 1, BST_CHUNK_STALE},
-		{32, 8, 64, BST_CHUNK_STALE},            {8, 4, (64u << 20) + 1, BST_CHUNK_TOO_LARGE},
+		{0, 4, 0x435342C4, BST_CHUNK_MAGIC_BAD},
+		{4, 2, 0, BST_CHUNK_TYPE_ZERO},
+		{12, 4, 0x12345678, BST_PAYLOAD_BAD},
+		{16, 8, 1, BST_CHUNK_STALE},
+		{32, 8, 64, BST_CHUNK_STALE},
+		{8, 4, (64u << 20) + 1, BST_CHUNK_TOO_LARGE},
 		{8, 4, UINT32_MAX, BST_CHUNK_TOO_LARGE},
 	};
 

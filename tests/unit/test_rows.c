@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+#include <cmocka.h>
 
 #include "shim/trace/rows.h"
 #include "shim/trace/wire.h"
@@ -17,7 +17,13 @@ static const uint8_t run_id[16] = {1, 2, 3};
 
 /* --- round trips ------------------------------------------------------------------------------ */
 
-enum values { RANDOM, SMALL, ZERO, MOST, RISING };
+enum values {
+	RANDOM,
+	SMALL,
+	ZERO,
+	MOST,
+	RISING
+};
 
 static uint64_t make_number(enum values values, uint32_t row)
 {
@@ -284,11 +290,11 @@ static void columns_are_decoded_by_their_headers(void **state)
 
 	(void)state;
 	bst_rows_init(&rows);
-	assert_int_equal(
-		decode(BST_TABLE_CONTEXT, 2, (const struct spec[]){wrap, delta}, 2, &rows), BST_OK);
+	assert_int_equal(decode(BST_TABLE_CONTEXT, 2, (const struct spec[]){wrap, delta}, 2, &rows),
+			 BST_OK);
 	assert_int_equal(rows.number[1][0], UINT64_MAX);
 	assert_int_equal(rows.number[1][1], 0);
-	assert_int_equal(rows.number[2][0], 9);         /* zigzag 1 = -1 */
+	assert_int_equal(rows.number[2][0], 9);        /* zigzag 1 = -1 */
 	assert_int_equal(rows.number[2][1], 9 + 0x81); /* zigzag 0x102 = 0x81 */
 	bst_rows_fini(&rows);
 }
@@ -437,8 +443,14 @@ static void table_headers_out_of_range_are_damage(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i <= BST_MAX_COLUMNS; i++)
-		many[i] = (struct spec){(uint16_t)((i + 1) | BST_COLUMN_SKIPPABLE), BST_PLAIN, 0,
-					BST_STORED, 0, NULL, 0, 0};
+		many[i] = (struct spec){(uint16_t)((i + 1) | BST_COLUMN_SKIPPABLE),
+					BST_PLAIN,
+					0,
+					BST_STORED,
+					0,
+					NULL,
+					0,
+					0};
 	assert_int_equal(decode(0, 2, &id_column, 1, NULL), BST_TABLE_ZERO);
 	assert_int_equal(decode(BST_TABLE_CONTEXT, 0, &id_column, 1, NULL), BST_TABLE_LIMITS);
 	assert_int_equal(decode(BST_TABLE_CONTEXT, BST_MAX_ROWS + 1, &id_column, 1, NULL),
@@ -469,7 +481,8 @@ static void sizes_that_do_not_fit_the_payload_are_damage(void **state)
 	longer = calloc(1, size + 1);
 	assert_non_null(longer);
 	memcpy(longer, payload, size);
-	assert_int_equal(bst_rows_decode(&rows, longer, size + 1, BST_ALL_COLUMNS), BST_TABLE_SHORT);
+	assert_int_equal(bst_rows_decode(&rows, longer, size + 1, BST_ALL_COLUMNS),
+			 BST_TABLE_SHORT);
 	assert_int_equal(rows.count, 0);
 	assert_null(rows.number[1]);
 	free(longer);

@@ -121,9 +121,10 @@ void image_finish(struct image *image)
 
 static void add_strings(struct image *image)
 {
-	static const char *const value[] = {"", "vectorAdd(float const*, float*, int)",
-					    "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5",
-					    "tab\tquote\"back\\slash\xff"};
+	static const char *const value[] = {
+		"", "vectorAdd(float const*, float*, int)",
+		"ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5",
+		"tab\tquote\"back\\slash\xff"};
 	struct bst_batch batch;
 	void *memory = batch_create(&batch, BST_TABLE_STRING, 8, 4096);
 
@@ -148,7 +149,7 @@ static void add_calls(struct image *image, unsigned chunks)
 		for (unsigned j = 0; j < 48; j++) {
 			unsigned n = i * 48 + j;
 			uint64_t begin = UINT64_C(5000000000) + 7321 * n + (n * n) % 911;
-			uint64_t row[] = {1, n % 3 + 1, begin, 2400 + n % 17,     1000 + n,
+			uint64_t row[] = {1, n % 3 + 1, begin, 2400 + n % 17,    1000 + n,
 					  1, 0,         0,     n % 5 ? 0u : 16u, 0};
 
 			must(bst_batch_add_numbers(&batch, row) == BST_OK, "call");

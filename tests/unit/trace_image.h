@@ -46,7 +46,8 @@ void image_sample(struct image *image, const uint8_t run_id[16]);
 void image_seal_file(uint8_t *data);
 void image_seal_chunk(uint8_t *chunk);
 
-/* An empty batch of this table in memory of its own; free() the result of batch_memory after use. */
+/* An empty batch of this table in memory of its own; free() the result of batch_memory after use.
+ */
 void *batch_create(struct bst_batch *batch, uint16_t table, uint32_t rows, uint32_t text);
 
 /* Random numbers. random_init takes BOUNDSHIM_TEST_SEED or else the time, and prints it. */
