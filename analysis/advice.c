@@ -169,7 +169,7 @@ static void advise_sync(struct writer *w)
 		return;
 	advice = append(w, "no-sync", "No waiting for the GPU inside the step");
 	estimate(w, advice, 0, sync);
-	advice->why = words("The CPU waits for the GPU%s%s and then has to catch up while the GPU idles: %s a %s.",
+	advice->why = words("The CPU waits for the GPU%s%s, and the GPU idles while it catches up: %s a %s.",
 			    gaps->count ? ", mostly before " : "",
 			    gaps->worst_count && gaps->worst[0].before ? gaps->worst[0].before
 			    : gaps->count				? "other work"

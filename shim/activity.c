@@ -33,6 +33,7 @@ struct cached_name {
 };
 
 static struct cached_name *cache;
+static uint32_t contexts_seen[64]; /* context + 1, by its low bits */
 
 int activity_init(void)
 {
@@ -40,6 +41,7 @@ int activity_init(void)
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	cache = p == MAP_FAILED ? NULL : p;
+	memset(contexts_seen, 0, sizeof(contexts_seen));
 	return cache ? 0 : -1;
 }
 
@@ -79,8 +81,7 @@ static uint64_t check_times(uint64_t start, uint64_t *end)
 /* Which device a context is on: a dictionary row at first sight. More than 64 contexts: told again and again, harmless. */
 static void note_context(struct output *output, uint32_t context, uint32_t device)
 {
-	static uint32_t seen[64];
-	uint32_t *slot = &seen[context % 64];
+	uint32_t *slot = &contexts_seen[context % 64];
 
 	if (*slot == context + 1)
 		return;

@@ -19,15 +19,20 @@
 
 #define MODULES_LIMIT 256 /* calling modules remembered; more are looked up each time */
 
-struct module {
+/* Where each calling module lies: apart from its functions, since every call searches here. */
+struct extent {
 	uintptr_t begin;
 	uintptr_t end;
-	_Atomic(void *) function[API_HOOK_COUNT];
 };
 
-static struct module modules[MODULES_LIMIT];
+static struct extent extents[MODULES_LIMIT];
+static _Atomic(void *) functions[MODULES_LIMIT][API_HOOK_COUNT];
 static _Atomic unsigned module_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* module table; leaf */
+
+/* The linker's marks of our own first and last byte. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
 
 struct extent_query {
 	uintptr_t address;
@@ -63,13 +68,7 @@ static int find_extent(struct dl_phdr_info *info, size_t size, void *data)
 /* Ours? A lookup that comes back to a hook must not be taken for the real function. */
 static int is_hook(const void *function)
 {
-	static struct extent_query us;
-
-	if (us.end == 0) {
-		us.address = (uintptr_t)&modules;
-		dl_iterate_phdr(find_extent, &us);
-	}
-	return (uintptr_t)function >= us.begin && (uintptr_t)function < us.end;
+	return (const char *)function >= __ehdr_start && (const char *)function < _end;
 }
 
 static void *in_handle(void *handle, const char *symbol)
@@ -137,36 +136,36 @@ static void *look_up(const struct extent_query *caller, const char *symbol)
 	return p;
 }
 
-static struct module *find_module(uintptr_t address)
+#define NO_MODULE MODULES_LIMIT
+
+static unsigned find_module(uintptr_t address)
 {
 	/* acquire: pairs with the release in remember; a module that is counted has its extent */
 	unsigned n = atomic_load_explicit(&module_count, memory_order_acquire);
 
 	for (unsigned i = 0; i < n; i++)
-		if (address >= modules[i].begin && address < modules[i].end)
-			return &modules[i];
-	return NULL;
+		if (address >= extents[i].begin && address < extents[i].end)
+			return i;
+	return NO_MODULE;
 }
 
-static struct module *remember(const struct extent_query *q)
+static unsigned remember(const struct extent_query *q)
 {
-	struct module *m;
-	unsigned n;
+	unsigned at, n;
 
 	pthread_mutex_lock(&lock);
-	m = find_module(q->address);
+	at = find_module(q->address);
 	n = atomic_load_explicit(&module_count, memory_order_relaxed);
-	if (!m && n < MODULES_LIMIT) {
-		m = &modules[n];
-		m->begin = q->begin;
-		m->end = q->end;
+	if (at == NO_MODULE && n < MODULES_LIMIT) {
+		at = n;
+		extents[at] = (struct extent){q->begin, q->end};
 		atomic_store_explicit(&module_count, n + 1, memory_order_release);
 	}
 	pthread_mutex_unlock(&lock);
-	return m;
+	return at;
 }
 
-static void *resolve(uint16_t api, struct module *m, uintptr_t address)
+static void *resolve(uint16_t api, unsigned module, uintptr_t address)
 {
 	struct extent_query q = {.address = address};
 	int saved = errno;
@@ -174,10 +173,10 @@ static void *resolve(uint16_t api, struct module *m, uintptr_t address)
 
 	dl_iterate_phdr(find_extent, &q);
 	p = look_up(&q, api_info(api).name);
-	if (!m && q.end)
-		m = remember(&q);
-	if (m && p)
-		atomic_store_explicit(&m->function[api], p, memory_order_release);
+	if (module == NO_MODULE && q.end)
+		module = remember(&q);
+	if (module != NO_MODULE && p)
+		atomic_store_explicit(&functions[module][api], p, memory_order_release);
 	errno = saved;
 	return p;
 }
@@ -185,8 +184,10 @@ static void *resolve(uint16_t api, struct module *m, uintptr_t address)
 void *real_function(uint16_t api, const void *caller)
 {
 	uintptr_t address = (uintptr_t)caller;
-	struct module *m = find_module(address);
-	void *p = m ? atomic_load_explicit(&m->function[api], memory_order_acquire) : NULL;
+	unsigned module = find_module(address);
+	void *p = NULL;
 
-	return p ? p : resolve(api, m, address);
+	if (module != NO_MODULE)
+		p = atomic_load_explicit(&functions[module][api], memory_order_acquire);
+	return p ? p : resolve(api, module, address);
 }

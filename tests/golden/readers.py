@@ -1,5 +1,5 @@
-"""The readers to compare: scripts/bstdump in this process, the C reader through tests/golden/dump.c
-(built here, under ASan and UBSan where the compiler has them), and `boundshim info --dump`."""
+"""The readers to compare: scripts/bstdump in this process; the C reader through tests/golden/dump.c,
+built here under ASan and UBSan where the compiler has them; and `boundshim info --dump`."""
 import importlib.machinery
 import importlib.util
 import io
@@ -34,7 +34,7 @@ def build(program, *more):
     target = BUILD / program
     sources = [ROOT / "tests/golden" / f"{program}.c", *map(ROOT.joinpath, more)]
     sources += sorted((ROOT / "shim/trace").glob("*.c"))
-    inputs = sources + [p for folder in ("shim/trace", "tests/unit")
+    inputs = sources + [p for folder in ("shim/trace", "tests/unit", "analysis")
                         for pattern in ("*.h", "*.def") for p in (ROOT / folder).glob(pattern)]
     if target.exists() and target.stat().st_mtime > max(p.stat().st_mtime for p in inputs):
         return target
@@ -50,11 +50,9 @@ def build(program, *more):
 
 def c_reader(paths):
     """What the C reader prints for each of these files."""
-    done = subprocess.run([build("dump"), *paths], stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([build("dump", "analysis/dump.c"), *paths], stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise SystemExit(f"the C reader ended with {done.returncode} on one of {len(paths)} files")
-    if len(paths) == 1:
-        return [done.stdout]
     parts = ("\n" + done.stdout[:-1]).split("\nfile ")[1:]
     return [part.partition("\n")[2] + "\n" for part in parts]
 

@@ -170,6 +170,24 @@ static void a_chunk_too_small_for_the_batch_is_refused(void **state)
 	free(memory);
 }
 
+static void more_text_than_the_encoder_was_made_for_is_refused(void **state)
+{
+	struct image image;
+	struct bst_batch batch;
+	struct bst_cell row[] = {text("key"), text("value")};
+	void *memory = batch_create(&batch, BST_TABLE_META, 8, 100);
+	uint8_t out[2048];
+	size_t size = 0;
+
+	(void)state;
+	image_init(&image, (const uint8_t[16]){1}, 8, 4);
+	assert_int_equal(bst_batch_add(&batch, row), BST_OK);
+	assert_int_equal(bst_encode_batch(&image.encoder, &batch, out, sizeof(out), &size),
+			 BST_FULL);
+	image_fini(&image);
+	free(memory);
+}
+
 static void an_encoder_needs_all_its_memory(void **state)
 {
 	size_t bytes = bst_encoder_bytes(64, 100);
@@ -197,6 +215,7 @@ int main(void)
 		cmocka_unit_test(clear_counts_rows_and_forgets_times),
 		cmocka_unit_test(memory_is_as_large_as_said),
 		cmocka_unit_test(a_chunk_too_small_for_the_batch_is_refused),
+		cmocka_unit_test(more_text_than_the_encoder_was_made_for_is_refused),
 		cmocka_unit_test(an_encoder_needs_all_its_memory),
 	};
 

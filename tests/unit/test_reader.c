@@ -345,6 +345,23 @@ static void neighbouring_damage_is_one_stretch_until_a_good_header(void **state)
 	free(data);
 }
 
+static void damage_ends_at_a_torn_chunk_too(void **state)
+{
+	uint8_t *data = sample_copy();
+	size_t size = sample.chunk[3].offset + BST_CHUNK_HEADER_BYTES + 1;
+	struct walk w;
+
+	(void)state;
+	data[sample.chunk[2].offset] ^= 1;
+	walk(&w, data, size, 1);
+	assert_int_equal(w.reader.chunks, 2);
+	assert_int_equal(w.reader.damage_count, 1);
+	assert_damage(&w, 0, sample.chunk[2].offset, chunk_bytes(2), BST_CHUNK_MAGIC_BAD);
+	assert_int_equal(w.reader.torn_bytes, BST_CHUNK_HEADER_BYTES + 1);
+	assert_int_equal(w.reader.missing_chunks, 1);
+	free(data);
+}
+
 static void a_bad_payload_is_not_missing(void **state)
 {
 	uint8_t *data = sample_copy();
@@ -757,6 +774,7 @@ int main(void)
 		cmocka_unit_test(overwritten_stretches_lose_no_more_than_they_touch),
 		cmocka_unit_test(a_zeroed_chunk_is_damage_and_missing),
 		cmocka_unit_test(neighbouring_damage_is_one_stretch_until_a_good_header),
+		cmocka_unit_test(damage_ends_at_a_torn_chunk_too),
 		cmocka_unit_test(a_bad_payload_is_not_missing),
 		cmocka_unit_test(inserted_bytes_make_what_follows_stale),
 		cmocka_unit_test(a_removed_chunk_makes_what_follows_stale),

@@ -1,0 +1,146 @@
+/*
+ * The decision.
+ *
+ * Thresholds are Nsight Compute's (SpeedOfLight.py, Nsight Compute 2025): below 60 % of peak in both SM and memory it speaks of
+ * latency, or of a small grid where waves < 1; above, of the larger one if it leads by 10 points, else of balance; from 80 %
+ * on of the larger one whatever the lead. Two differences, both on purpose: its "memory" is the largest of DRAM, L2 and L1, here they are
+ * units of their own; and a kernel shorter than three launch floors counts as too small, whatever its grid.
+ *
+ * Without utilisations the geometry can only say that a kernel is too small, and does so where no unit can reach 60 %: where
+ * fewer than 60 % of the SMs have a block, or where the kernel is that short. Against ncu on BERT (data/h200-bert): all of the
+ * time of such kernels was below 60 %. With waves < 1 but more blocks than that, 80 % was for kernels that are not GEMMs, and one half
+ * for GEMMs, of which nothing is said then.
+ */
+#include "decide.h"
+
+#include <math.h>
+
+#define BOUND_PCT 60.0
+#define HIGH_PCT  80.0
+#define LEAD_PCT  10.0
+#define BAND_PCT  3.0 /* this near to a threshold, a label is a coin toss */
+#define SHORT     3.0 /* launch floors */
+
+static const enum leaf unit_leaf[UNIT_COUNT] = {
+	[UNIT_COMPUTE] = LEAF_COMPUTE, [UNIT_DRAM] = LEAF_DRAM, [UNIT_L2] = LEAF_CACHE,
+	[UNIT_L1] = LEAF_CACHE,	       [UNIT_LINK] = LEAF_TRANSFER,
+};
+
+static struct decision label(enum leaf leaf, double confidence, enum evidence evidence)
+{
+	return (struct decision){leaf_pillar(leaf), leaf, LEAF_UNKNOWN, confidence, evidence};
+}
+
+/* The busiest known unit, or UNIT_COUNT; leaves of `but` are passed over (LEAF_COUNT: none is). */
+static enum unit busiest(const struct decide_input *in, enum leaf but)
+{
+	enum unit best = UNIT_COUNT;
+
+	for (unsigned u = 0; u < UNIT_COUNT; u++) {
+		if (!in->unit_pct[u].known || unit_leaf[u] == but)
+			continue;
+		if (best == UNIT_COUNT || in->unit_pct[u].value > in->unit_pct[best].value)
+			best = (enum unit)u;
+	}
+	return best;
+}
+
+static bool too_short(const struct decide_input *in)
+{
+	return in->duration_ns > 0 && in->duration_ns < SHORT * in->floor_ns;
+}
+
+static bool too_small(const struct decide_input *in)
+{
+	return in->waves.known && in->waves.value < 1;
+}
+
+/* Evidence of this kind, less near a threshold. */
+static double trust(const struct decide_input *in, double margin)
+{
+	double base = in->evidence == EVIDENCE_COUNTERS ? 0.9 : 0.8;
+
+	return margin < BAND_PCT ? 0.5 : fmin(base, 0.5 + margin / 25);
+}
+
+static struct decision decide_busy(const struct decide_input *in, enum unit first)
+{
+	double value = in->unit_pct[first].value;
+	enum unit second = busiest(in, unit_leaf[first]);
+	double lead = second == UNIT_COUNT ? 100 : value - in->unit_pct[second].value;
+	struct decision d = label(unit_leaf[first], trust(in, fmin(value - BOUND_PCT, lead)),
+				  in->evidence);
+
+	if (value < HIGH_PCT && lead < LEAD_PCT) {
+		d.leans = unit_leaf[second];
+		if (leaf_pillar(d.leans) != d.regime)
+			d.regime = REGIME_MIXED;
+	}
+	return d;
+}
+
+static struct decision decide_units(const struct decide_input *in, enum unit first)
+{
+	double value = in->unit_pct[first].value;
+	struct decision d;
+
+	if (value >= BOUND_PCT)
+		return decide_busy(in, first);
+	d = label(too_small(in) || too_short(in) ? LEAF_UNDERFILLED : LEAF_LATENCY,
+		  trust(in, BOUND_PCT - value), in->evidence);
+	d.leans = unit_leaf[first];
+	return d;
+}
+
+static struct decision decide_geometry(const struct decide_input *in)
+{
+	bool few_blocks = in->coverage.known && in->coverage.value < BOUND_PCT / 100;
+	struct decision d;
+
+	if (few_blocks || too_short(in))
+		d = label(LEAF_UNDERFILLED, few_blocks ? 0.8 : 0.7, EVIDENCE_GEOMETRY);
+	else if (too_small(in) && in->prior == LEAF_COMPUTE)
+		d = label(LEAF_UNKNOWN, 0, EVIDENCE_NONE);
+	else if (too_small(in))
+		d = label(LEAF_UNDERFILLED, 0.5, EVIDENCE_GEOMETRY);
+	else if (in->prior != LEAF_UNKNOWN)
+		return label(in->prior, fmin(in->prior_confidence, 0.4), EVIDENCE_PRIOR);
+	else
+		return label(LEAF_UNKNOWN, 0, EVIDENCE_NONE);
+	d.leans = in->prior;
+	return d;
+}
+
+struct decision decide(const struct decide_input *in)
+{
+	enum unit first = busiest(in, LEAF_COUNT);
+
+	if (in->collective)
+		return label(LEAF_COMMUNICATION, 0.9, EVIDENCE_PRIOR);
+	/* One side alone does not tell which is busier. */
+	if (in->unit_pct[UNIT_COMPUTE].known && in->unit_pct[UNIT_DRAM].known)
+		return decide_units(in, first);
+	return decide_geometry(in);
+}
+
+static void add_measure(struct measure *sum, const struct measure *m, double most)
+{
+	sum->known = sum->known && m->known;
+	sum->value = fmin(sum->value + m->value, most);
+	sum->low = fmin(sum->low + m->low, most);
+	sum->high = fmin(sum->high + m->high, most);
+}
+
+void decide_add(struct decide_input *sum, const struct decide_input *kernel)
+{
+	for (unsigned u = 0; u < UNIT_COUNT; u++)
+		add_measure(&sum->unit_pct[u], &kernel->unit_pct[u], 100);
+	add_measure(&sum->waves, &kernel->waves, HUGE_VAL);
+	add_measure(&sum->coverage, &kernel->coverage, HUGE_VAL);
+	if (kernel->evidence < sum->evidence)
+		sum->evidence = kernel->evidence;
+	sum->duration_ns = fmax(sum->duration_ns, kernel->duration_ns);
+	if (sum->prior != kernel->prior)
+		sum->prior = LEAF_UNKNOWN;
+	sum->prior_confidence = fmin(sum->prior_confidence, kernel->prior_confidence);
+}

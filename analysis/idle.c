@@ -1,0 +1,243 @@
+/* The rules of idle time. */
+#include "idle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+
+/*
+ * The longest time that a device takes by itself to start an operation that it has. Kernels of a graph or a stream follow each other
+ * within 1 to 4 us, and launch to start takes about 5 us on an idle H200. Far beyond, something that the trace does not
+ * show holds the operation.
+ */
+#define QUEUE_GAP_NS 100000
+
+/*
+ * CUPTI's CONCURRENT_KERNEL activity, on an H200 with driver 580 and CUDA 13.0 (DESIGN section 2): +0.7 to +1.0 us for each launch on
+ * the CPU, +0.36 us for each graph node on the device. `cost.cupti_launch_ns` and `cost.cupti_node_ns` of the trace's meta
+ * table, written where the machine was calibrated, go before.
+ */
+#define CUPTI_LAUNCH_NS 850.0
+#define CUPTI_NODE_NS   360.0
+
+static double calibrated(const struct vocabulary *v, const char *key, double otherwise)
+{
+	const char *text = vocabulary_meta(v, key);
+	char *end;
+	double value;
+
+	if (!text)
+		return otherwise;
+	value = strtod(text, &end);
+	return end != text && value >= 0 && value < 1e6 ? value : otherwise;
+}
+
+struct tracing_cost tracing_cost_of(const struct vocabulary *v, uint64_t calls)
+{
+	const char *state = vocabulary_meta(v, "cupti.state");
+	struct tracing_cost cost = {0, 0, 0};
+	double own = (double)v->cost[BST_ENUM_COST_KIND_HOOK].total_ns +
+		     (double)v->cost[BST_ENUM_COST_KIND_CALLBACK].total_ns;
+
+	if (calls)
+		cost.call_ns = own / (double)calls;
+	if (!state || strcmp(state, "on") != 0)
+		return cost;
+	cost.launch_ns = calibrated(v, "cost.cupti_launch_ns", CUPTI_LAUNCH_NS);
+	cost.node_ns = calibrated(v, "cost.cupti_node_ns", CUPTI_NODE_NS);
+	return cost;
+}
+
+void idle_pieces_fini(struct idle_pieces *pieces)
+{
+	free(pieces->piece);
+	memset(pieces, 0, sizeof(*pieces));
+}
+
+/* Appends; without memory the last piece is stretched and becomes unknown, so that the gap stays whole. */
+static void add(struct idle_pieces *pieces, const struct idle_piece *piece)
+{
+	struct idle_piece *last = pieces->count ? &pieces->piece[pieces->count - 1] : NULL;
+
+	if (piece->end_ns <= piece->begin_ns)
+		return;
+	if (last && last->leaf == piece->leaf && last->queue == piece->queue &&
+	    last->inside == piece->inside) {
+		last->end_ns = piece->end_ns;
+		return;
+	}
+	if (array_reserve((void **)&pieces->piece, &pieces->capacity, pieces->count + 1,
+			  sizeof(*piece)) == 0) {
+		pieces->piece[pieces->count++] = *piece;
+	} else if (last) {
+		last->end_ns = piece->end_ns;
+		last->leaf = LEAF_UNKNOWN;
+	}
+}
+
+static void add_thread_piece(void *context, const struct thread_piece *piece)
+{
+	struct idle_piece idle = {piece->begin_ns, piece->end_ns, (enum leaf)piece->leaf, false,
+				  false};
+
+	add(context, &idle);
+}
+
+static uint64_t clip(uint64_t t, const struct idle_gap *gap)
+{
+	if (t < gap->begin_ns)
+		return gap->begin_ns;
+	return t > gap->end_ns ? gap->end_ns : t;
+}
+
+static void split_queued(const struct idle_gap *gap, struct idle_pieces *pieces)
+{
+	struct idle_piece piece = {gap->begin_ns, gap->end_ns, LEAF_DEPENDENCY, false, false};
+
+	if (!gap->held) {
+		piece.queue = gap->end_ns - gap->begin_ns <= QUEUE_GAP_NS;
+		piece.leaf = piece.queue ? LEAF_LAUNCH : LEAF_UNKNOWN;
+	}
+	add(pieces, &piece);
+}
+
+/* What the time inside the call that issued the operation counts as. */
+static enum leaf inside_leaf(const struct launch *launch)
+{
+	if (launch->flags & BST_ENUM_CALL_FLAG_MODULE_LOADED)
+		return LEAF_ALLOC;
+	switch (launch->klass) {
+	case BST_ENUM_CLASS_ALLOC:
+	case BST_ENUM_CLASS_FREE:
+	case BST_ENUM_CLASS_MODULE:
+		return LEAF_ALLOC;
+	case BST_ENUM_CLASS_SYNC:
+		return LEAF_SYNC;
+	default:
+		return LEAF_LAUNCH;
+	}
+}
+
+static void split_issued(const struct idle_gap *gap, struct idle_pieces *pieces)
+{
+	uint64_t call = clip(gap->launch->begin_ns, gap);
+	uint64_t back = clip(gap->launch->end_ns, gap);
+	struct idle_piece inside = {call, back, inside_leaf(gap->launch), false, true};
+	struct idle_piece after = {back, gap->end_ns, LEAF_LAUNCH, false, false};
+
+	if (gap->held)
+		after.leaf = LEAF_DEPENDENCY;
+	else if (gap->end_ns - back > QUEUE_GAP_NS)
+		after.leaf = LEAF_UNKNOWN;
+	thread_log_split(gap->log, gap->begin_ns, call, gap->busy, gap->device, add_thread_piece,
+			 pieces);
+	add(pieces, &inside);
+	add(pieces, &after);
+}
+
+/* Moves up to `budget` from the end of pieces of this kind to tracing; the pieces are split where they end. */
+static void take(struct idle_pieces *pieces, size_t at, double budget)
+{
+	struct idle_piece *piece = &pieces->piece[at];
+	uint64_t length = piece->end_ns - piece->begin_ns;
+	uint64_t taken = budget < (double)length ? (uint64_t)budget : length;
+	struct idle_piece tracing = {piece->end_ns - taken, piece->end_ns, LEAF_TRACING, false,
+				     false};
+
+	if (!taken)
+		return;
+	if (taken == length) {
+		*piece = tracing;
+		return;
+	}
+	if (array_reserve((void **)&pieces->piece, &pieces->capacity, pieces->count + 1,
+			  sizeof(*piece)))
+		return;
+	piece = &pieces->piece[at];
+	piece->end_ns -= taken;
+	memmove(piece + 2, piece + 1, (pieces->count - at - 1) * sizeof(*piece));
+	piece[1] = tracing;
+	pieces->count++;
+}
+
+static bool is_host(const struct idle_piece *piece)
+{
+	return piece->leaf == LEAF_HOST;
+}
+
+static bool is_inside(const struct idle_piece *piece)
+{
+	return piece->leaf == LEAF_LAUNCH && piece->inside;
+}
+
+static bool is_queue(const struct idle_piece *piece)
+{
+	return piece->leaf == LEAF_LAUNCH && piece->queue;
+}
+
+static void charge(struct idle_pieces *pieces, bool (*kind)(const struct idle_piece *), double budget)
+{
+	for (size_t i = pieces->count; i-- > 0 && budget >= 1;) {
+		uint64_t length = pieces->piece[i].end_ns - pieces->piece[i].begin_ns;
+
+		if (!kind(&pieces->piece[i]))
+			continue;
+		take(pieces, i, budget);
+		budget -= (double)length;
+	}
+}
+
+/* Our cost for the operation's own call, as far as that lies in the gap. */
+static double own_call_cost(const struct idle_gap *gap, const struct tracing_cost *cost)
+{
+	uint64_t begin = clip(gap->launch->begin_ns, gap), end = clip(gap->launch->end_ns, gap);
+	uint64_t length = gap->launch->end_ns - gap->launch->begin_ns;
+	double all = cost->call_ns + (gap->op->is_copy ? 0 : cost->launch_ns);
+
+	return length ? all * (double)(end - begin) / (double)length : 0;
+}
+
+static void remove_tracing(const struct idle_gap *gap, const struct tracing_cost *cost,
+			   struct idle_pieces *pieces)
+{
+	struct thread_calls calls;
+
+	if (!gap->launch || gap->launch->end_ns <= gap->begin_ns) {
+		if (gap->op && gap->op->graph)
+			charge(pieces, is_queue, cost->node_ns);
+		return;
+	}
+	charge(pieces, is_inside, own_call_cost(gap, cost));
+	calls = thread_log_calls(gap->log, gap->begin_ns, clip(gap->launch->begin_ns, gap));
+	charge(pieces, is_host, calls.calls * cost->call_ns + calls.launches * cost->launch_ns);
+}
+
+void idle_split(const struct idle_gap *gap, const struct blind *blind,
+		const struct tracing_cost *cost, struct idle_pieces *pieces)
+{
+	struct idle_piece unknown = {gap->begin_ns, gap->end_ns, LEAF_UNKNOWN, false, false};
+
+	pieces->count = 0;
+	if (gap->end_ns <= gap->begin_ns)
+		return;
+	if (!gap->log || blind_between(blind, gap->begin_ns, gap->end_ns, gap->thread)) {
+		add(pieces, &unknown);
+		return;
+	}
+	if (!gap->op) {
+		thread_log_split(gap->log, gap->begin_ns, gap->end_ns, gap->busy, gap->device,
+				 add_thread_piece, pieces);
+		return;
+	}
+	if (!gap->launch) {
+		add(pieces, &unknown);
+		return;
+	}
+	if (gap->launch->end_ns <= gap->begin_ns)
+		split_queued(gap, pieces);
+	else
+		split_issued(gap, pieces);
+	if (cost->call_ns > 0 || cost->launch_ns > 0)
+		remove_tracing(gap, cost, pieces);
+}
