@@ -1,6 +1,7 @@
 /*
- * Rules from figures to advice. Every estimate is an interval: its high end is what vanishes if the change does all it can (the GPU
- * cannot be faster than its busy time), its low end keeps whatever the trace does not prove removable.
+ * Rules from figures to advice. Every estimate is an interval: its high end is what vanishes if the
+ * change does all it can (the GPU cannot be faster than its busy time), its low end keeps whatever
+ * the trace does not prove removable.
  */
 #include "advice.h"
 
@@ -16,20 +17,21 @@
 #define WORTH 0.05 /* of the window: below, nobody should bother */
 
 /*
- * The device's own gap between dependent kernels of a graph, per node: 36 us for 21 kernels of a forward pass that run for
- * about 1 us each (H200, CUDA 13.0, DESIGN section 2), so 0.3 to 1.5 us with what tracing adds.
+ * The device's own gap between dependent kernels of a graph, per node: 36 us for 21 kernels of a
+ * forward pass that run for about 1 us each (H200, CUDA 13.0, DESIGN section 2), so 0.3 to 1.5 us
+ * with what tracing adds.
  */
-#define GRAPH_NODE_LOW_NS    300.0
-#define GRAPH_NODE_HIGH_NS   1500.0
-#define GRAPH_LAUNCH_LOW_NS  2500.0  /* one launch of a straight graph (NVIDIA, CUDA 12.6) */
+#define GRAPH_NODE_LOW_NS 300.0
+#define GRAPH_NODE_HIGH_NS 1500.0
+#define GRAPH_LAUNCH_LOW_NS 2500.0   /* one launch of a straight graph (NVIDIA, CUDA 12.6) */
 #define GRAPH_LAUNCH_HIGH_NS 10000.0 /* as PyTorch's documentation has it */
 
 struct writer {
 	struct device_report *device;
 	const struct window *window;
 	double unit_ns; /* time of what savings are given for: a step, or the window */
-	double units;	/* of them in the window */
-	bool python;	/* PyTorch's kernels were seen */
+	double units;   /* of them in the window */
+	bool python;    /* PyTorch's kernels were seen */
 };
 
 __attribute__((format(printf, 1, 2))) static char *words(const char *format, ...)
@@ -134,7 +136,8 @@ static void advise_graphs(struct writer *w)
 	const struct steps *steps = &w->device->steps;
 	struct advice *advice;
 
-	/* A step that is not repeated exactly cannot be replayed, and one with few kernels is not launch-bound. */
+	/* A step that is not repeated exactly cannot be replayed, and one with few kernels is not
+	 * launch-bound. */
 	if (!steps->known || kernels < 4 || removable < 2 * WORTH * w->unit_ns ||
 	    graph_share(w->device) > 0.5)
 		return;
@@ -145,14 +148,16 @@ static void advise_graphs(struct writer *w)
 		return;
 	advice = append(w, "cuda-graphs", "CUDA graphs over the step");
 	estimate(w, advice, low, high);
-	advice->why = words("%s of each step the GPU waits for %.0f kernels to be launched one by one; a graph launches "
-			    "them at once. Time when the GPU is busy stays.",
-			    quantity_time(removable).text, kernels);
+	advice->why = words(
+		"%s of each step the GPU waits for %.0f kernels to be launched one by one; a graph launches "
+		"them at once. Time when the GPU is busy stays.",
+		quantity_time(removable).text, kernels);
 	advice->how = words(
 		"%s%s",
-		w->python ? "torch.compile(model, mode=\"reduce-overhead\"), or torch.cuda.graph around the step with "
-			    "static input tensors."
-			  : "cudaStreamBeginCapture around the step once, then cudaGraphLaunch.",
+		w->python
+			? "torch.compile(model, mode=\"reduce-overhead\"), or torch.cuda.graph around the step with "
+			  "static input tensors."
+			: "cudaStreamBeginCapture around the step once, then cudaGraphLaunch.",
 		leaf_ns(w, LEAF_SYNC) + leaf_ns(w, LEAF_ALLOC) > 0.01 * w->unit_ns
 			? " Not as it is: the step synchronises or allocates, which capture refuses; move that out "
 			  "first."
@@ -169,18 +174,20 @@ static void advise_sync(struct writer *w)
 		return;
 	advice = append(w, "no-sync", "No waiting for the GPU inside the step");
 	estimate(w, advice, 0, sync);
-	advice->why = words("The CPU waits for the GPU%s%s, and the GPU idles while it catches up: %s a %s.",
-			    gaps->count ? ", mostly before " : "",
-			    gaps->worst_count && gaps->worst[0].before ? gaps->worst[0].before
-			    : gaps->count				? "other work"
-									: "",
-			    quantity_time(sync).text, w->device->steps.known ? "step" : "run");
+	advice->why = words(
+		"The CPU waits for the GPU%s%s, and the GPU idles while it catches up: %s a %s.",
+		gaps->count ? ", mostly before " : "",
+		gaps->worst_count && gaps->worst[0].before ? gaps->worst[0].before
+		: gaps->count                              ? "other work"
+							   : "",
+		quantity_time(sync).text, w->device->steps.known ? "step" : "run");
 	advice->how = words(
 		"%s",
-		w->python ? "keep .item(), .cpu(), .tolist(), print(loss) and torch.cuda.synchronize() out of the "
-			    "loop, or do them every N steps. Nothing is gained where the value is needed to go on."
-			  : "replace cudaStreamSynchronize, cudaMemcpy and cudaEventSynchronize in the loop by events "
-			    "and asynchronous copies. Nothing is gained where the value is needed to go on.");
+		w->python
+			? "keep .item(), .cpu(), .tolist(), print(loss) and torch.cuda.synchronize() out of the "
+			  "loop, or do them every N steps. Nothing is gained where the value is needed to go on."
+			: "replace cudaStreamSynchronize, cudaMemcpy and cudaEventSynchronize in the loop by events "
+			  "and asynchronous copies. Nothing is gained where the value is needed to go on.");
 }
 
 static void advise_alloc(struct writer *w)
@@ -192,12 +199,15 @@ static void advise_alloc(struct writer *w)
 		return;
 	advice = append(w, "no-alloc", "No allocation inside the step");
 	estimate(w, advice, 0, alloc);
-	advice->why = words("The GPU idles %s a %s while the CPU is in allocations, frees or module loads.",
-			    quantity_time(alloc).text, w->device->steps.known ? "step" : "run");
+	advice->why = words(
+		"The GPU idles %s a %s while the CPU is in allocations, frees or module loads.",
+		quantity_time(alloc).text, w->device->steps.known ? "step" : "run");
 	advice->how = words(
-		"%s", w->python ? "drop torch.cuda.empty_cache() from the loop; if sizes vary, set "
-				  "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
-				: "allocate once before the loop, or use cudaMallocAsync with a release threshold.");
+		"%s",
+		w->python
+			? "drop torch.cuda.empty_cache() from the loop; if sizes vary, set "
+			  "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
+			: "allocate once before the loop, or use cudaMallocAsync with a release threshold.");
 }
 
 static void advise_pinned(struct writer *w)
@@ -219,20 +229,26 @@ static void advise_pinned(struct writer *w)
 		return;
 	advice = append(w, "pinned-copies", "Pinned, asynchronous copies");
 	estimate(w, advice, 0, (double)exposed / w->units);
-	advice->why = words("Copies from or to pageable memory run at %s with nothing beside them for %s a %s.",
-			    quantity_rate((double)bytes * 1e9 / (double)total).text,
-			    quantity_time((double)exposed / w->units).text,
-			    w->device->steps.known ? "step" : "run");
-	advice->how = words("%s", w->python ? "DataLoader(pin_memory=True) and .to(device, non_blocking=True); prefetch "
-					      "the next batch on a second stream to hide the copy."
-					    : "cudaHostAlloc or cudaHostRegister, cudaMemcpyAsync, and a stream of their "
-					      "own.");
+	advice->why = words(
+		"Copies from or to pageable memory run at %s with nothing beside them for %s a %s.",
+		quantity_rate((double)bytes * 1e9 / (double)total).text,
+		quantity_time((double)exposed / w->units).text,
+		w->device->steps.known ? "step" : "run");
+	advice->how = words(
+		"%s",
+		w->python
+			? "DataLoader(pin_memory=True) and .to(device, non_blocking=True); prefetch "
+			  "the next batch on a second stream to hide the copy."
+			: "cudaHostAlloc or cudaHostRegister, cudaMemcpyAsync, and a stream of their "
+			  "own.");
 }
 
-/* Optimizer kernels launched tensor by tensor or list by list: only where launching is what binds. */
+/* Optimizer kernels launched tensor by tensor or list by list: only where launching is what binds.
+ */
 static void advise_optimizer(struct writer *w)
 {
-	static const char *const fused[] = {"FusedAdam", "FusedSgd", "fused_adam", "FusedOptimizer", NULL};
+	static const char *const fused[] = {"FusedAdam", "FusedSgd", "fused_adam", "FusedOptimizer",
+					    NULL};
 	static const char *const optimizer[] = {"optimizer", NULL};
 	double launches = 0, per_launch, idle;
 	struct advice *advice;
@@ -251,9 +267,10 @@ static void advise_optimizer(struct writer *w)
 		return;
 	advice = append(w, "fused-optimizer", "A fused optimizer");
 	estimate(w, advice, 0, (launches - 1) * per_launch);
-	advice->why = words("%.0f of %llu launches of a step are the optimizer's; a launch costs the GPU %s of waiting.",
-			    launches, (unsigned long long)w->device->steps.kernels,
-			    quantity_time(per_launch).text);
+	advice->why = words(
+		"%.0f of %llu launches of a step are the optimizer's; a launch costs the GPU %s of waiting.",
+		launches, (unsigned long long)w->device->steps.kernels,
+		quantity_time(per_launch).text);
 	advice->how = words("fused=True in torch.optim.SGD, Adam or AdamW (PyTorch 2.3 or later).");
 	for (size_t i = 0; i < w->device->kernel_count; i++)
 		if (in_category(&w->device->kernels[i], optimizer))
@@ -269,11 +286,13 @@ static void advise_batch(struct writer *w)
 	if (share < 4 * WORTH)
 		return;
 	advice = append(w, "larger-batch", "More work per kernel");
-	advice->why = words("%s of the time kernels run that do not fill the GPU: until they do, more work in each is "
-			    "almost free.",
-			    quantity_percent(share).text);
-	advice->how = words("a larger batch, or several small problems in one (batched calls, vmap). Not if latency of one "
-			    "item is what counts.");
+	advice->why = words(
+		"%s of the time kernels run that do not fill the GPU: until they do, more work in each is "
+		"almost free.",
+		quantity_percent(share).text);
+	advice->how = words(
+		"a larger batch, or several small problems in one (batched calls, vmap). Not if latency of one "
+		"item is what counts.");
 	for (size_t i = 0; i < w->device->kernel_count; i++)
 		if (w->device->kernels[i].verdict.leaf == LEAF_UNDERFILLED)
 			add_target(advice, i);
@@ -282,7 +301,8 @@ static void advise_batch(struct writer *w)
 /* No estimate without bytes: how much traffic fusion saves depends on what can be fused. */
 static void advise_fusion(struct writer *w)
 {
-	static const char *const simple[] = {"elementwise", "copy", "random", "norm", "softmax", NULL};
+	static const char *const simple[] = {"elementwise", "copy",    "random",
+					     "norm",        "softmax", NULL};
 	double share = 0;
 	unsigned kinds = 0;
 	struct advice *advice;
@@ -290,7 +310,8 @@ static void advise_fusion(struct writer *w)
 	for (size_t i = 0; i < w->device->kernel_count; i++) {
 		const struct kernel_report *kernel = &w->device->kernels[i];
 
-		if (leaf_pillar(kernel->verdict.leaf) != REGIME_MEMORY || !in_category(kernel, simple))
+		if (leaf_pillar(kernel->verdict.leaf) != REGIME_MEMORY ||
+		    !in_category(kernel, simple))
 			continue;
 		share += kernel->share;
 		kinds++;
@@ -298,11 +319,13 @@ static void advise_fusion(struct writer *w)
 	if (share < 3 * WORTH || kinds < 2)
 		return;
 	advice = append(w, "fuse", "Fuse the memory-bound kernels");
-	advice->why = words("%s of the time goes to %u kinds of simple kernels that read and write all their data; fused, "
-			    "the values between them never reach memory.",
-			    quantity_percent(share).text, kinds);
-	advice->how = words("%s", w->python ? "torch.compile, which fuses pointwise and norm kernels."
-					    : "one kernel for each chain of them.");
+	advice->why = words(
+		"%s of the time goes to %u kinds of simple kernels that read and write all their data; fused, "
+		"the values between them never reach memory.",
+		quantity_percent(share).text, kinds);
+	advice->how =
+		words("%s", w->python ? "torch.compile, which fuses pointwise and norm kernels."
+				      : "one kernel for each chain of them.");
 	for (size_t i = 0; i < w->device->kernel_count; i++)
 		if (leaf_pillar(w->device->kernels[i].verdict.leaf) == REGIME_MEMORY &&
 		    in_category(&w->device->kernels[i], simple))
@@ -323,12 +346,16 @@ static void advise_tensor_cores(struct writer *w)
 		return;
 	advice = append(w, "tensor-cores", "Tensor cores for the matrix products");
 	estimate(w, advice, 0, share * w->unit_ns);
-	advice->why = words("%s of the time goes to matrix products in full fp32, which leave the tensor cores unused.",
-			    quantity_percent(share).text);
-	advice->how = words("%s", w->python ? "torch.set_float32_matmul_precision(\"high\") (TF32), or bf16 autocast. Not "
-					      "where full fp32 is needed."
-					    : "CUBLAS_COMPUTE_32F_FAST_TF32, or bf16 operands. Not where full fp32 is "
-					      "needed.");
+	advice->why = words(
+		"%s of the time goes to matrix products in full fp32, which leave the tensor cores unused.",
+		quantity_percent(share).text);
+	advice->how = words(
+		"%s",
+		w->python
+			? "torch.set_float32_matmul_precision(\"high\") (TF32), or bf16 autocast. Not "
+			  "where full fp32 is needed."
+			: "CUBLAS_COMPUTE_32F_FAST_TF32, or bf16 operands. Not where full fp32 is "
+			  "needed.");
 	for (size_t i = 0; i < w->device->kernel_count; i++)
 		if (in_category(&w->device->kernels[i], simt))
 			add_target(advice, i);
@@ -345,7 +372,8 @@ static int by_saving(const void *a, const void *b)
 
 static void fill_device(struct device_report *device)
 {
-	static const char *const torch[] = {"at::native", "c10::", "triton_", "at_cuda_detail", NULL};
+	static const char *const torch[] = {"at::native", "c10::", "triton_", "at_cuda_detail",
+					    NULL};
 	const struct view view = {0};
 	struct writer w = {.device = device, .window = view_window(&view, device)};
 

@@ -5,9 +5,10 @@
 #include "report.h"
 
 /*
- * Fills the advice of every device of a report whose windows, steps, kernels, gaps and copies are there, largest saving first.
- * Nothing is advised that is on already, nor for a device whose verdict is unknown. An estimate is given only where
- * arithmetic bounds it. Exits when out of memory.
+ * Fills the advice of every device of a report whose windows, steps, kernels, gaps and copies are
+ * there, largest saving first. Nothing is advised that is on already, nor for a device whose
+ * verdict is unknown. An estimate is given only where arithmetic bounds it. Exits when out of
+ * memory.
  */
 void advice_fill(struct report *report);
 

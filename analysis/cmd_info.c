@@ -19,22 +19,27 @@
 #include "table.h"
 
 #define TEXT_LIMIT 1024
-#define KEY_LIMIT  64
+#define KEY_LIMIT 64
 
-enum option { DUMP, OPTION_COUNT_ };
+enum option {
+	DUMP,
+	OPTION_COUNT_
+};
 
 static const struct option_info option_list[] = {
-	[DUMP] = {"dump", 0, OPTION_TEXT, "TABLE", NULL, "print every row, or those of one table, tab-separated",
-		  true},
+	[DUMP] = {"dump", 0, OPTION_TEXT, "TABLE", NULL,
+		  "print every row, or those of one table, tab-separated", true},
 	[OPTION_COUNT_] = {0},
 };
 
 static const struct option_table options = {
 	.command = "boundshim info",
 	.arguments = "TRACE",
-	.description = "Says what a trace file holds: tables, sizes, devices, what was lost, what is damaged.",
-	.notes = "Exit status: 0 done (also for a trace that was cut off), 1 the file is damaged, foreign or of an "
-		 "incompatible version, 2 wrong usage.",
+	.description =
+		"Says what a trace file holds: tables, sizes, devices, what was lost, what is damaged.",
+	.notes =
+		"Exit status: 0 done (also for a trace that was cut off), 1 the file is damaged, foreign or of an "
+		"incompatible version, 2 wrong usage.",
 	.options = option_list,
 	.least_arguments = 1,
 	.most_arguments = 1,
@@ -47,7 +52,8 @@ struct content {
 /* What one walk over the file finds. */
 struct inventory {
 	struct bst_reader reader;
-	struct content table[BST_TABLE_LIMIT + 1]; /* the last one: tables unknown to this version */
+	struct content
+		table[BST_TABLE_LIMIT + 1]; /* the last one: tables unknown to this version */
 	uint64_t skipped_columns;
 	uint64_t host_min, host_max, device_min, device_max;
 	struct table meta, devices;
@@ -63,7 +69,8 @@ static void widen(uint64_t *least, uint64_t *most, const struct bst_rows *rows)
 
 static void add_text(struct table *table, const struct bst_text *text, size_t limit)
 {
-	char *copy = strndup((const char *)text->data, text->size < TEXT_LIMIT ? text->size : TEXT_LIMIT);
+	char *copy = strndup((const char *)text->data,
+			     text->size < TEXT_LIMIT ? text->size : TEXT_LIMIT);
 	char *line = printable_copy(copy, PRINTABLE_LINE, limit);
 
 	table_add(table, "%s", line);
@@ -88,7 +95,8 @@ static void note_device(struct inventory *inventory, const struct bst_rows *rows
 	if (!rows->text[BST_DEVICE_KEY])
 		return;
 	for (uint32_t i = 0; i < rows->count; i++) {
-		table_add(&inventory->devices, "%" PRIu64, bst_value(rows, BST_DEVICE_DEVICE, i, 0));
+		table_add(&inventory->devices, "%" PRIu64,
+			  bst_value(rows, BST_DEVICE_DEVICE, i, 0));
 		add_text(&inventory->devices, &rows->text[BST_DEVICE_KEY][i], KEY_LIMIT);
 		if (texts && texts[i].size)
 			add_text(&inventory->devices, &texts[i], TEXT_LIMIT);
@@ -184,7 +192,7 @@ static const char *state_words(const struct bst_reader *reader)
 
 static void print_tables(const struct inventory *inventory, const struct terminal *terminal)
 {
-	static const char *const headings[] = {"table",	 ">id",	   ">chunks", ">rows",
+	static const char *const headings[] = {"table",  ">id",    ">chunks", ">rows",
 					       ">bytes", ">B/row", NULL};
 	struct table table;
 
@@ -233,7 +241,8 @@ static void print_losses(const struct bst_reader *reader, const struct terminal 
 		if (!any)
 			terminal_print(terminal, STYLE_BOLD, "\nLost\n");
 		any = true;
-		printf("  %s %s\n", quantity_count(reader->losses[i]).text, name ? name : "unknown cause");
+		printf("  %s %s\n", quantity_count(reader->losses[i]).text,
+		       name ? name : "unknown cause");
 	}
 	if (!any)
 		printf("\nNothing lost while recording\n");
@@ -253,12 +262,33 @@ static void print_damage(const struct inventory *inventory, const struct termina
 	if (reader->missing_chunks)
 		printf("  %" PRIu64 " chunks are missing\n", reader->missing_chunks);
 	if (reader->torn_bytes)
-		printf("  %" PRIu64 " bytes at the end are a part of a chunk\n", reader->torn_bytes);
+		printf("  %" PRIu64 " bytes at the end are a part of a chunk\n",
+		       reader->torn_bytes);
 	if (reader->skipped_chunks || inventory->table[BST_TABLE_LIMIT].chunks ||
 	    inventory->skipped_columns)
 		printf("  skipped, of a later version: %" PRIu64 " chunks, %" PRIu64 " columns\n",
 		       reader->skipped_chunks + inventory->table[BST_TABLE_LIMIT].chunks,
 		       inventory->skipped_columns);
+}
+
+/* The thing, the place, the reason, and what is left, for stderr. */
+static void warn_of_state(const struct bst_reader *reader, const char *path)
+{
+	uint64_t intact = reader->size - reader->damage_bytes - reader->torn_bytes;
+
+	fprintf(stderr, "boundshim: %s: ", path);
+	if (reader->damage_count)
+		fprintf(stderr, "at offset %" PRIu64 ": %s", reader->damage[0].offset,
+			bst_status_text(reader->damage[0].reason));
+	else if (reader->torn_bytes)
+		fprintf(stderr, "at offset %" PRIu64 ": cut off inside a chunk",
+			(uint64_t)reader->size - reader->torn_bytes);
+	else if (reader->missing_chunks)
+		fprintf(stderr, "%" PRIu64 " chunks are missing", reader->missing_chunks);
+	else
+		fputs("no trailer: the program was killed, still runs, or the disk was full",
+		      stderr);
+	fprintf(stderr, "; %" PRIu64 " of %zu bytes are intact\n", intact, reader->size);
 }
 
 static int print_info(const char *path, const uint8_t *data, size_t size)
@@ -283,7 +313,7 @@ static int print_info(const char *path, const uint8_t *data, size_t size)
 	table_fini(&inventory.meta);
 	table_fini(&inventory.devices);
 	if (!bst_reader_complete(reader))
-		fprintf(stderr, "boundshim: %s: %s\n", path, state_words(reader));
+		warn_of_state(reader, path);
 	return reader->damage_count || reader->missing_chunks || reader->stopped_by ? EXIT_FAILED
 										    : EXIT_DONE;
 }

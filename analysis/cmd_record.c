@@ -21,11 +21,11 @@ static const char *const variables[] = {
 #undef ENV
 };
 
-#define VALUE_TEXT(fallback)	"VALUE"
-#define VALUE_COUNT(fallback)	"N"
+#define VALUE_TEXT(fallback) "VALUE"
+#define VALUE_COUNT(fallback) "N"
 #define VALUE_SECONDS(fallback) "S"
-#define VALUE_FLAG(fallback)	NULL
-#define VALUE_CHOICE(fallback)	fallback
+#define VALUE_FLAG(fallback) NULL
+#define VALUE_CHOICE(fallback) fallback
 #define FALLBACK_TEXT(fallback) fallback
 #define FALLBACK_COUNT(fallback) fallback
 #define FALLBACK_SECONDS(fallback) fallback
@@ -33,13 +33,13 @@ static const char *const variables[] = {
 #define FALLBACK_CHOICE(fallback) NULL
 
 static const struct option_info option_list[] = {
-#define ENV(NAME, option, TYPE, fallback, help)                                                        \
-	{option,                                                                                       \
-	 SETTING_##NAME == SETTING_OUT ? 'o' : 0,                                                      \
-	 OPTION_##TYPE,                                                                                \
-	 VALUE_##TYPE(fallback),                                                                       \
-	 FALLBACK_##TYPE(fallback),                                                                    \
-	 help,                                                                                         \
+#define ENV(NAME, option, TYPE, fallback, help)                                                    \
+	{option,                                                                                   \
+	 SETTING_##NAME == SETTING_OUT ? 'o' : 0,                                                  \
+	 OPTION_##TYPE,                                                                            \
+	 VALUE_##TYPE(fallback),                                                                   \
+	 FALLBACK_##TYPE(fallback),                                                                \
+	 help,                                                                                     \
 	 false},
 #include "shim/env.def"
 #undef ENV
@@ -49,10 +49,11 @@ static const struct option_table options = {
 	.command = "boundshim record",
 	.arguments = "PROGRAM [ARGUMENT...]",
 	.description = "Runs PROGRAM as it is and records what its CUDA calls and kernels do.",
-	.notes = "The exit status is the program's. Each option is an environment variable too (--max-mb is "
-		 "BOUNDSHIM_MAX_MB); of several values to choose from, the first is the default. "
-		 "Without --output the trace is boundshim.HOST.PID.TIME.bst in the current folder, and appears with "
-		 "the first CUDA call. The same without this command: LD_PRELOAD=libboundshim.so PROGRAM.",
+	.notes =
+		"The exit status is the program's. Each option is an environment variable too (--max-mb is "
+		"BOUNDSHIM_MAX_MB); of several values to choose from, the first is the default. "
+		"Without --output the trace is boundshim.HOST.PID.TIME.bst in the current folder, and appears with "
+		"the first CUDA call. The same without this command: LD_PRELOAD=libboundshim.so PROGRAM.",
 	.options = option_list,
 	.least_arguments = 1,
 	.program = true,
@@ -108,7 +109,8 @@ static bool preload(const char *library)
 			library);
 		return false;
 	}
-	if (asprintf(&value, "%s%s%s", library, others && *others ? ":" : "", others ? others : "") < 0)
+	if (asprintf(&value, "%s%s%s", library, others && *others ? ":" : "",
+		     others ? others : "") < 0)
 		return false;
 	if (setenv("LD_PRELOAD", value, 1)) {
 		free(value);

@@ -11,22 +11,34 @@
 #include "report_json.h"
 #include "report_text.h"
 
-
 #define TOP_DEFAULT 10
-#define PATHS_MOST  1000000
+#define PATHS_MOST 1000000
 
-enum option { FORMAT, WINDOW, TOP, PROCESS, DEVICE, FAIL_IF, COLOR, OPTION_COUNT_ };
+enum option {
+	FORMAT,
+	WINDOW,
+	TOP,
+	PROCESS,
+	DEVICE,
+	FAIL_IF,
+	COLOR,
+	OPTION_COUNT_
+};
 
 static const struct option_info option_list[] = {
 	[FORMAT] = {"format", 'f', OPTION_CHOICE, "text|json", NULL,
 		    "text for people, json for programs (schema boundshim.report/1)", false},
 	[WINDOW] = {"window", 'w', OPTION_CHOICE, "steady|whole", NULL,
-		    "bars, gaps and --fail-if speak of the repeating steps, or of the whole run", false},
+		    "bars, gaps and --fail-if speak of the repeating steps, or of the whole run",
+		    false},
 	[TOP] = {"top", 'n', OPTION_COUNT, "N", "10; all with json", "kernels to list", false},
 	[PROCESS] = {"process", 'p', OPTION_COUNT, "PID", NULL, "only this process", false},
-	[DEVICE] = {"device", 'd', OPTION_COUNT, "INDEX", NULL, "only this device of each process", false},
-	[FAIL_IF] = {"fail-if", 0, OPTION_TEXT, "EXPR", NULL,
-		     "exit with 3 if EXPR holds for a device, as overhead_pct>30; may be given again", false},
+	[DEVICE] = {"device", 'd', OPTION_COUNT, "INDEX", NULL, "only this device of each process",
+		    false},
+	[FAIL_IF] =
+		{"fail-if", 0, OPTION_TEXT, "EXPR", NULL,
+		 "exit with 3 if EXPR holds for a device, as overhead_pct>30; may be given again",
+		 false},
 	[COLOR] = {"color", 0, OPTION_CHOICE, "auto|always|never", NULL,
 		   "auto: on a terminal, unless NO_COLOR is set", false},
 	[OPTION_COUNT_] = {0},
@@ -35,13 +47,15 @@ static const struct option_info option_list[] = {
 static const struct option_table options = {
 	.command = "boundshim report",
 	.arguments = "TRACE|DIR...",
-	.description = "Says whether a traced workload is bound by compute, memory or overhead, kernel by kernel and as a "
-		       "whole, why, and what it is worth to fix.",
-	.notes = "Figures for --fail-if: idle_pct, busy_pct, compute_pct, memory_pct, overhead_pct, other_pct, each leaf "
-		 "(host_pct, sync_pct, dram_pct ...), step_ms, steps, window_ms, tracing_pct, kernels, unexplained, "
-		 "lost, incomplete, and regime (regime!=compute).\n\n"
-		 "Exit status: 0 done (also for a trace that was cut off), 1 a file was damaged, foreign or of an "
-		 "incompatible version (what is intact is reported), 2 wrong usage, 3 a --fail-if expression held.",
+	.description =
+		"Says whether a traced workload is bound by compute, memory or overhead, kernel by kernel and as a "
+		"whole, why, and what it is worth to fix.",
+	.notes =
+		"Figures for --fail-if: idle_pct, busy_pct, compute_pct, memory_pct, overhead_pct, other_pct, each leaf "
+		"(host_pct, sync_pct, dram_pct ...), step_ms, steps, window_ms, tracing_pct, kernels, unexplained, "
+		"lost, incomplete, and regime (regime!=compute).\n\n"
+		"Exit status: 0 done (also for a trace that was cut off), 1 a file was damaged, foreign or of an "
+		"incompatible version (what is intact is reported), 2 wrong usage, 3 a --fail-if expression held.",
 	.options = option_list,
 	.least_arguments = 1,
 	.most_arguments = PATHS_MOST,
@@ -115,7 +129,8 @@ static int print(const struct report *report, const struct view *view,
 	if (values[FORMAT].choice == 1) {
 		if (report_json_print(report, view, stdout) == 0)
 			return EXIT_DONE;
-		fputs("boundshim: the report could not be written as JSON: out of memory or write error\n", stderr);
+		fputs("boundshim: the report could not be written as JSON: out of memory or write error\n",
+		      stderr);
 		return EXIT_FAILED;
 	}
 	terminal = terminal_of(stdout, (enum color_when)values[COLOR].choice);
@@ -127,7 +142,7 @@ static struct view view_of(const struct option_value *values)
 {
 	return (struct view){
 		.whole = values[WINDOW].choice == 1,
-		.top = values[TOP].given ? values[TOP].count
+		.top = values[TOP].given            ? values[TOP].count
 		       : values[FORMAT].choice == 1 ? 0
 						    : TOP_DEFAULT,
 		.one_process = values[PROCESS].given,
@@ -147,9 +162,12 @@ static int run(int argc, char **argv)
 
 	check_expressions(&values[FAIL_IF]);
 	report_init(&report);
-	status = analyze_paths((const char *const *)argv + first, (size_t)(argc - first), &report, &notes);
+	status = analyze_paths((const char *const *)argv + first, (size_t)(argc - first), &report,
+			       &notes);
 	print_notes(&notes);
 	if (!report.process_count) {
+		if (!notes.count)
+			fputs("boundshim: no trace to report on\n", stderr);
 		status = EXIT_FAILED;
 	} else if (!has_part(&report, &view)) {
 		fputs("boundshim: the trace has no such process or device; without --process and --device the report "

@@ -6,7 +6,8 @@
 
 #include "cmd.h"
 
-/* Prints a script for bash that completes `commands` (ends with NULL), their options and their options' choices. */
+/* Prints a script for bash that completes `commands` (ends with NULL), their options and their
+ * options' choices. */
 void completion_print_bash(const struct command *const *commands, FILE *out);
 
 #endif

@@ -48,8 +48,8 @@ static void print_chunk(struct dump *d, const struct bst_chunk *chunk)
 {
 	const struct bst_rows *rows = &d->rows;
 	const struct bst_table_info *info;
-	enum bst_status status = bst_rows_decode(&d->rows, chunk->payload, chunk->payload_bytes,
-						 BST_ALL_COLUMNS);
+	enum bst_status status =
+		bst_rows_decode(&d->rows, chunk->payload, chunk->payload_bytes, BST_ALL_COLUMNS);
 
 	if (status) {
 		bst_reader_reject(&d->reader, chunk, status);
@@ -64,8 +64,8 @@ static void print_chunk(struct dump *d, const struct bst_chunk *chunk)
 	if (d->table && d->table != rows->table)
 		return;
 	fprintf(d->out,
-		"chunk %" PRIu64 " %" PRIu64 " table=%u rows=%" PRIu32 " first=%" PRIu64 " min=%" PRIu64
-		" max=%" PRIu64 "\n",
+		"chunk %" PRIu64 " %" PRIu64 " table=%u rows=%" PRIu32 " first=%" PRIu64
+		" min=%" PRIu64 " max=%" PRIu64 "\n",
 		chunk->offset, chunk->sequence, rows->table, rows->count, rows->first_row,
 		rows->time_min, rows->time_max);
 	for (uint32_t row = 0; row < rows->count; row++)

@@ -7,7 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum comparison { LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER_EQUAL, GREATER };
+enum comparison {
+	LESS,
+	LESS_EQUAL,
+	EQUAL,
+	NOT_EQUAL,
+	GREATER_EQUAL,
+	GREATER
+};
 
 struct expression {
 	char figure[32];
@@ -17,7 +24,7 @@ struct expression {
 	bool is_word;
 };
 
-/* --- figures; false where the trace does not know them ----------------------------------------- */
+/* --- figures; false where the trace does not know them --- */
 
 static bool leaf_figure(const struct window *window, const char *name, double *value)
 {
@@ -94,10 +101,11 @@ static bool known_figure(const char *name)
 	struct device_report device = {.whole.known = true, .steps.known = true};
 	double value;
 
-	return process_figure(&process, name, &value) || device_figure(&device, &view, name, &value);
+	return process_figure(&process, name, &value) ||
+	       device_figure(&device, &view, name, &value);
 }
 
-/* --- parsing ----------------------------------------------------------------------------------- */
+/* --- parsing --- */
 
 static const char *parse_comparison(const char *p, enum comparison *comparison)
 {
@@ -105,7 +113,7 @@ static const char *parse_comparison(const char *p, enum comparison *comparison)
 		const char *text;
 		enum comparison comparison;
 	} all[] = {{"<=", LESS_EQUAL}, {">=", GREATER_EQUAL}, {"==", EQUAL}, {"!=", NOT_EQUAL},
-		   {"<", LESS},	       {">", GREATER},	      {"=", EQUAL}};
+		   {"<", LESS},        {">", GREATER},        {"=", EQUAL}};
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		if (strncmp(p, all[i].text, strlen(all[i].text)))
@@ -131,7 +139,8 @@ static bool is_regime(const char *word)
 	return false;
 }
 
-static enum fail_if_result parse(const char *text, struct expression *e, struct fail_if_words *words)
+static enum fail_if_result parse(const char *text, struct expression *e,
+				 struct fail_if_words *words)
 {
 	const char *p = text + strspn(text, " ");
 	size_t size = strspn(p, "abcdefghijklmnopqrstuvwxyz_");
@@ -139,7 +148,8 @@ static enum fail_if_result parse(const char *text, struct expression *e, struct 
 
 	*e = (struct expression){0};
 	if (!size || size >= sizeof(e->figure))
-		return invalid(words, text, "an expression is FIGURE OPERATOR NUMBER, as in overhead_pct>30");
+		return invalid(words, text,
+			       "an expression is FIGURE OPERATOR NUMBER, as in overhead_pct>30");
 	memcpy(e->figure, p, size);
 	p += size;
 	p = parse_comparison(p + strspn(p, " "), &e->comparison);
@@ -152,13 +162,16 @@ static enum fail_if_result parse(const char *text, struct expression *e, struct 
 		memcpy(e->word, p, size < sizeof(e->word) ? size : 0);
 		if (!is_regime(e->word) || p[size] ||
 		    (e->comparison != EQUAL && e->comparison != NOT_EQUAL))
-			return invalid(words, text, "regime is compared by == or != with compute, memory, overhead, mixed "
-						    "or unknown");
+			return invalid(
+				words, text,
+				"regime is compared by == or != with compute, memory, overhead, mixed "
+				"or unknown");
 		return FAIL_IF_NOT;
 	}
 	if (!known_figure(e->figure)) {
-		snprintf(words->text, sizeof(words->text), "'%.80s': no figure '%s'; `boundshim report --help` lists them",
-			 text, e->figure);
+		snprintf(words->text, sizeof(words->text),
+			 "'%.80s': no figure '%s'; `boundshim report --help` lists them", text,
+			 e->figure);
 		return FAIL_IF_INVALID;
 	}
 	e->number = strtod(p, &end);
@@ -174,7 +187,7 @@ enum fail_if_result fail_if_check(const char *expression, struct fail_if_words *
 	return parse(expression, &e, words);
 }
 
-/* --- evaluation -------------------------------------------------------------------------------- */
+/* --- evaluation --- */
 
 static bool holds(enum comparison comparison, double left, double right)
 {
@@ -236,8 +249,8 @@ static bool try_process(const struct expression *e, const struct process_report 
 
 		if (!view_has_device(view, device))
 			continue;
-		snprintf(where, sizeof(where), "pid %llu, device %u", (unsigned long long)process->pid,
-			 device->index);
+		snprintf(where, sizeof(where), "pid %llu, device %u",
+			 (unsigned long long)process->pid, device->index);
 		if (e->is_word ? try_word(e, device->verdict.regime, where, words, result)
 			       : device_figure(device, view, e->figure, &value) &&
 					 try_number(e, value, where, words, result))
@@ -259,6 +272,7 @@ enum fail_if_result fail_if_evaluate(const char *expression, const struct report
 		    try_process(&e, &report->processes[p], view, words, &result))
 			return result;
 	if (result == FAIL_IF_UNKNOWN)
-		snprintf(words->text, sizeof(words->text), "%s is not known in this trace", e.figure);
+		snprintf(words->text, sizeof(words->text), "%s is not known in this trace",
+			 e.figure);
 	return result;
 }

@@ -1,12 +1,13 @@
-/* The expressions of --fail-if: one comparison of one figure of the report with a number or a word. */
+/* The expressions of --fail-if: one comparison of one figure of the report with a number or a word.
+ */
 #ifndef FAIL_IF_H
 #define FAIL_IF_H
 
 #include "view.h"
 
 enum fail_if_result {
-	FAIL_IF_NOT,	 /* the comparison is false everywhere */
-	FAIL_IF_HELD,	 /* true for at least one device or process */
+	FAIL_IF_NOT,     /* the comparison is false everywhere */
+	FAIL_IF_HELD,    /* true for at least one device or process */
 	FAIL_IF_UNKNOWN, /* the figure is known nowhere */
 	FAIL_IF_INVALID, /* not an expression */
 };
@@ -20,8 +21,9 @@ struct fail_if_words {
 enum fail_if_result fail_if_check(const char *expression, struct fail_if_words *words);
 
 /*
- * Evaluates "overhead_pct>30", "step_ms >= 2.5", "regime==overhead". Figures are those of the view's window; the help of `report` lists them. The
- * first device for which it holds goes into `words`.
+ * Evaluates "overhead_pct>30", "step_ms >= 2.5", "regime==overhead". Figures are those of the
+ * view's window; the help of `report` lists them. The first device for which it holds goes into
+ * `words`.
  */
 enum fail_if_result fail_if_evaluate(const char *expression, const struct report *report,
 				     const struct view *view, struct fail_if_words *words);

@@ -11,7 +11,8 @@ static uint64_t number(const struct vocabulary *v, uint32_t device, const char *
 {
 	uint64_t value = 0;
 
-	return vocabulary_number(v, device, key, &value) ? value : 0;
+	/* No such attribute comes near this; arithmetic below cannot overflow. */
+	return vocabulary_number(v, device, key, &value) && value < 1u << 30 ? value : 0;
 }
 
 struct device_shape device_shape_of(const struct vocabulary *v, uint32_t device)
@@ -26,7 +27,7 @@ struct device_shape device_shape_of(const struct vocabulary *v, uint32_t device)
 		.warp_size = number(v, device, "warp_size"),
 	};
 
-	if (!shape.warp_size)
+	if (!shape.warp_size || shape.warp_size > 1024)
 		shape.warp_size = 32;
 	return shape;
 }

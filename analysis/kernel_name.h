@@ -11,8 +11,9 @@
 
 /* A family of kernels that share a job, from kernel_kind.def. */
 struct kernel_kind {
-	const char *name;  /* "gemm", "elementwise" ...; "unknown" if the name says nothing */
-	enum leaf prior;   /* what binds such kernels with no other evidence; LEAF_UNKNOWN: no guess */
+	const char *name; /* "gemm", "elementwise" ...; "unknown" if the name says nothing */
+	enum leaf
+		prior; /* what binds such kernels with no other evidence; LEAF_UNKNOWN: no guess */
 	double confidence; /* in the prior, 0..1; never above 0.4 */
 	bool collective;   /* waits for other GPUs: its time is communication */
 };
@@ -21,15 +22,16 @@ struct kernel_kind {
 const struct kernel_kind *kernel_kind_of(const char *name);
 
 /*
- * The demangled name, by libstdc++; a copy where the name is not mangled. The caller frees it; NULL without memory. Bytes
- * that came from the trace are kept: printers neutralise control characters.
+ * The demangled name, by libstdc++; a copy where the name is not mangled. The caller frees it; NULL
+ * without memory. Bytes that came from the trace are kept: printers neutralise control characters.
  */
 char *kernel_demangle(const char *mangled);
 
 /*
- * A readable name of at most KERNEL_SHORT_COLUMNS columns, printable ASCII only: namespaces, return type, parameters and lambda
- * noise dropped, the functor or operation that tells kernels apart kept. Distinct kernels stay distinct where the room
- * allows. The caller frees it; NULL without memory.
+ * A readable name of at most KERNEL_SHORT_COLUMNS columns, printable ASCII only: namespaces, return
+ * type, parameters and lambda noise dropped, the functor or operation that tells kernels apart
+ * kept. Distinct kernels stay distinct where the room allows. The caller frees it; NULL without
+ * memory.
  */
 char *kernel_short_name(const char *demangled);
 

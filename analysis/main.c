@@ -61,6 +61,7 @@ int main(int argc, char **argv)
 		completion_print_bash(commands, stdout);
 		return EXIT_DONE;
 	}
-	fprintf(stderr, "boundshim: '%s' is not a command; `boundshim --help` lists them\n", argv[1]);
+	fprintf(stderr, "boundshim: '%s' is not a command; `boundshim --help` lists them\n",
+		argv[1]);
 	return EXIT_USAGE;
 }

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_BASE	256
-#define OPTION_LIMIT	32
-#define HELP_BYTES	512
+#define KEY_BASE 256
+#define OPTION_LIMIT 32
+#define HELP_BYTES 512
 #define DESCRIPTION_BYTES 4096
 
 struct parse {
@@ -66,7 +66,8 @@ static void parse_value(struct argp_state *state, const struct option_info *opti
 	case OPTION_SECONDS:
 		value->seconds = strtod(text, &end);
 		if (*end || end == text || !isfinite(value->seconds) || value->seconds < 0)
-			argp_error(state, "--%s: '%s' is not a number of seconds", option->name, text);
+			argp_error(state, "--%s: '%s' is not a number of seconds", option->name,
+				   text);
 		break;
 	case OPTION_CHOICE:
 		choice = choice_index(option->value, text);

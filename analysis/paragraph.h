@@ -5,8 +5,8 @@
 #include "terminal.h"
 
 /*
- * Prints printable text and a newline, broken at blanks. `used` columns of the first line are taken already; further lines begin
- * after `indent` columns.
+ * Prints printable text and a newline, broken at blanks. `used` columns of the first line are taken
+ * already; further lines begin after `indent` columns.
  */
 void paragraph_print(const struct terminal *terminal, enum style style, const char *text,
 		     unsigned used, unsigned indent);

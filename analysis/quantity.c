@@ -64,7 +64,7 @@ struct quantity quantity_rate(double bytes_per_second)
 
 struct quantity quantity_count(uint64_t count)
 {
-	struct quantity q;
+	struct quantity q = {""};
 	char digits[24];
 	int n = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)count);
 	char *out = q.text;
@@ -80,7 +80,7 @@ struct quantity quantity_count(uint64_t count)
 
 struct quantity quantity_percent(double share)
 {
-	struct quantity q;
+	struct quantity q = {""};
 	double percent = share * 100;
 
 	if (percent <= 0)

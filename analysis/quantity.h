@@ -13,7 +13,8 @@ struct quantity quantity_time(double ns);
 struct quantity quantity_bytes(double bytes);
 struct quantity quantity_rate(double bytes_per_second);
 struct quantity quantity_count(uint64_t count);
-/* Of a share 0..1: "58 %", "2.1 %" below ten, "<0.1 %" for a trace of something, "0 %" for nothing. */
+/* Of a share 0..1: "58 %", "2.1 %" below ten, "<0.1 %" for a trace of something, "0 %" for nothing.
+ */
 struct quantity quantity_percent(double share);
 /* `digits` significant digits, never an exponent. */
 struct quantity quantity_number(double value, int digits);

@@ -45,7 +45,7 @@ static json_t *measure_of(const struct measure *measure)
 static const char *evidence_name(enum evidence evidence)
 {
 	static const char *const names[] = {
-		[EVIDENCE_NONE] = "none",	  [EVIDENCE_PRIOR] = "prior",
+		[EVIDENCE_NONE] = "none",         [EVIDENCE_PRIOR] = "prior",
 		[EVIDENCE_GEOMETRY] = "geometry", [EVIDENCE_LIBRARY] = "library",
 		[EVIDENCE_COUNTERS] = "counters",
 	};
@@ -55,9 +55,10 @@ static const char *evidence_name(enum evidence evidence)
 
 static json_t *verdict_of(const struct verdict *verdict)
 {
-	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "regime", regime_name(verdict->regime), "leaf",
-			 leaf_name(verdict->leaf), "share", number(verdict->share), "confidence",
-			 number(verdict->confidence), "sentence", text_of(verdict->sentence));
+	return json_pack("{s:s, s:s, s:o, s:o, s:o}", "regime", regime_name(verdict->regime),
+			 "leaf", leaf_name(verdict->leaf), "share", number(verdict->share),
+			 "confidence", number(verdict->confidence), "sentence",
+			 text_of(verdict->sentence));
 }
 
 static json_t *leaves_of(const struct window *window)
@@ -93,8 +94,8 @@ static json_t *window_of(const struct window *window)
 		return json_null();
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin", integer(window->begin_ns),
 			 "window_ns", integer(window->window_ns), "busy_ns",
-			 integer(window->busy_ns), "kernel_ns", integer(window->kernel_ns), "leaves",
-			 leaves_of(window), "launch_queue_gap_ns",
+			 integer(window->busy_ns), "kernel_ns", integer(window->kernel_ns),
+			 "leaves", leaves_of(window), "launch_queue_gap_ns",
 			 integer(window->launch_queue_gap_ns), "pillars", pillars_of(window));
 }
 
@@ -127,18 +128,19 @@ static json_t *three(const uint32_t size[3])
 static json_t *kernel_of(const struct kernel_report *kernel)
 {
 	bool leans = kernel->leans != LEAF_UNKNOWN;
-	json_t *json = json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
-		text_of(kernel->name), "short_name", text_of(kernel->short_name), "category",
-		text_of(kernel->category), "grid", three(kernel->grid), "block", three(kernel->block),
-		"registers", integer(kernel->registers), "shared_bytes", integer(kernel->shared_bytes),
-		"launches", integer(kernel->launches), "graph_launches",
-		integer(kernel->graph_launches), "total_ns", integer(kernel->total_ns), "busy_ns",
-		integer(kernel->busy_ns), "mean_ns", number(kernel->mean_ns));
+	json_t *json =
+		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+			  text_of(kernel->name), "short_name", text_of(kernel->short_name),
+			  "category", text_of(kernel->category), "grid", three(kernel->grid),
+			  "block", three(kernel->block), "registers", integer(kernel->registers),
+			  "shared_bytes", integer(kernel->shared_bytes), "launches",
+			  integer(kernel->launches), "graph_launches",
+			  integer(kernel->graph_launches), "total_ns", integer(kernel->total_ns),
+			  "busy_ns", integer(kernel->busy_ns), "mean_ns", number(kernel->mean_ns));
 	json_t *label = json_pack(
 		"{s:o, s:s, s:s, s:o, s:o, s:s}", "share", number(kernel->share), "regime",
-		regime_name(kernel->verdict.regime), "leaf", leaf_name(kernel->verdict.leaf), "leans",
-		leans ? json_string(leaf_name(kernel->leans)) : json_null(), "confidence",
+		regime_name(kernel->verdict.regime), "leaf", leaf_name(kernel->verdict.leaf),
+		"leans", leans ? json_string(leaf_name(kernel->leans)) : json_null(), "confidence",
 		number(kernel->verdict.confidence), "evidence", evidence_name(kernel->evidence));
 	const struct {
 		const char *key;
@@ -146,8 +148,8 @@ static json_t *kernel_of(const struct kernel_report *kernel)
 	} measures[] = {
 		{"tensor_pct", &kernel->tensor_pct}, {"fma_pct", &kernel->fma_pct},
 		{"dram_pct", &kernel->dram_pct},     {"l2_pct", &kernel->l2_pct},
-		{"l1_pct", &kernel->l1_pct},	     {"waves", &kernel->waves},
-		{"flops", &kernel->flops},	     {"bytes", &kernel->bytes},
+		{"l1_pct", &kernel->l1_pct},         {"waves", &kernel->waves},
+		{"flops", &kernel->flops},           {"bytes", &kernel->bytes},
 		{"queue_ns", &kernel->queue_ns},     {"gap_ns", &kernel->gap_ns},
 	};
 
@@ -173,8 +175,9 @@ static json_t *copies_of(const struct device_report *device)
 
 	for (size_t i = 0; i < device->copy_count; i++) {
 		const struct copy_report *copy = &device->copies[i];
-		json_t *rate = copy->total_ns ? number((double)copy->bytes * 1e9 / (double)copy->total_ns)
-					      : json_null();
+		json_t *rate = copy->total_ns
+				       ? number((double)copy->bytes * 1e9 / (double)copy->total_ns)
+				       : json_null();
 
 		json_array_append_new(
 			list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "direction",
@@ -192,12 +195,12 @@ static json_t *gap_of(const struct gap_report *gaps)
 	json_t *worst = json_array();
 
 	for (unsigned i = 0; i < gaps->worst_count; i++)
-		json_array_append_new(
-			worst, json_pack("{s:o, s:o, s:o, s:o}", "begin",
-					 integer(gaps->worst[i].begin_ns), "duration_ns",
-					 integer(gaps->worst[i].duration_ns), "before",
-					 text_of(gaps->worst[i].before), "tid",
-					 integer(gaps->worst[i].tid)));
+		json_array_append_new(worst,
+				      json_pack("{s:o, s:o, s:o, s:o}", "begin",
+						integer(gaps->worst[i].begin_ns), "duration_ns",
+						integer(gaps->worst[i].duration_ns), "before",
+						text_of(gaps->worst[i].before), "tid",
+						integer(gaps->worst[i].tid)));
 	return json_pack("{s:o, s:o, s:o}", "count", integer(gaps->count), "total_ns",
 			 integer(gaps->total_ns), "worst", worst);
 }

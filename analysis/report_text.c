@@ -1,4 +1,5 @@
-/* The first screen: what ran, what binds it, which kernels, where the GPU waited, what to do, what was not seen. */
+/* The first screen: what ran, what binds it, which kernels, where the GPU waited, what to do, what
+ * was not seen. */
 #include "report_text.h"
 
 #include <inttypes.h>
@@ -11,12 +12,12 @@
 #include "quantity.h"
 #include "table.h"
 
-#define BAR_COLUMNS  25	  /* of 100 % */
+#define BAR_COLUMNS 25 /* of 100 % */
 #define LEAVES_COLUMN (2 + 9 + 7 + 2 + BAR_COLUMNS + 2)
-#define SHOWN	     0.005 /* leaves below are not named */
-#define WAIT_SHOWN   0.01  /* nor idle time and copies below */
-#define UNSURE	     0.5  /* a label believed less carries a question mark */
-#define TEXT_LIMIT   4096
+#define SHOWN 0.005     /* leaves below are not named */
+#define WAIT_SHOWN 0.01 /* nor idle time and copies below */
+#define UNSURE 0.5      /* a label believed less carries a question mark */
+#define TEXT_LIMIT 4096
 #define NAME_COLUMNS 60
 
 static enum style pillar_style(enum regime pillar)
@@ -47,7 +48,7 @@ static char *line_of(const char *text, size_t columns)
 	return line;
 }
 
-/* --- parts of a line, set apart by dots -------------------------------------------------------- */
+/* --- parts of a line, set apart by dots --- */
 
 struct parts {
 	char text[1024];
@@ -76,7 +77,7 @@ static const char *plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-/* --- what ran ---------------------------------------------------------------------------------- */
+/* --- what ran --- */
 
 static void print_warning(const struct terminal *terminal, const char *text)
 {
@@ -87,8 +88,8 @@ static void print_warning(const struct terminal *terminal, const char *text)
 	free(line);
 }
 
-__attribute__((format(printf, 2, 3))) static void
-warn(const struct terminal *terminal, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void warn(const struct terminal *terminal,
+						       const char *format, ...)
 {
 	char text[1024];
 	va_list args;
@@ -101,9 +102,9 @@ warn(const struct terminal *terminal, const char *format, ...)
 
 static void print_process(const struct process_report *process, const struct terminal *terminal)
 {
-	char *command = line_of(process->command && *process->command ? process->command
-								      : process->path,
-				terminal->columns);
+	char *command =
+		line_of(process->command && *process->command ? process->command : process->path,
+			terminal->columns);
 	char *host = line_of(process->host, 40), *rank = line_of(process->rank, 20);
 	char *version = line_of(process->version, 20);
 	struct parts parts = {0};
@@ -183,8 +184,8 @@ static void print_steps(const struct device_report *device, const struct process
 		     quantity_count(steps->count).text, plural(steps->count),
 		     quantity_time((double)steps->period_ns).text,
 		     quantity_time((double)steps->low_ns).text,
-		     quantity_time((double)steps->high_ns).text, quantity_count(steps->kernels).text,
-		     plural(steps->kernels));
+		     quantity_time((double)steps->high_ns).text,
+		     quantity_count(steps->kernels).text, plural(steps->kernels));
 	else
 		part(&parts, "no repeating step found: %s of device activity",
 		     quantity_time((double)device->steady.window_ns).text);
@@ -208,12 +209,13 @@ static void print_device(const struct device_report *device, const struct proces
 	terminal_print(terminal, STYLE_PLAIN, "%s\n", parts.text);
 	print_steps(device, process, view, terminal);
 	if (device->shared)
-		warn(terminal, "Something else used this GPU during the run: counter evidence and the split of idle "
-			       "time are withheld.");
+		warn(terminal,
+		     "Something else used this GPU during the run: counter evidence and the split of idle "
+		     "time are withheld.");
 	free(name);
 }
 
-/* --- the verdict and the pillars --------------------------------------------------------------- */
+/* --- the verdict and the pillars --- */
 
 static const char *verdict_title(enum regime regime)
 {
@@ -261,9 +263,15 @@ static void print_verdict(const struct verdict *verdict, const char *scope,
 /* A bar in eighths of a column; returns its columns. */
 static unsigned print_bar(const struct terminal *terminal, enum style style, double share)
 {
-	static const char *const eighths[] = {
-		"", "\xe2\x96\x8f", "\xe2\x96\x8e", "\xe2\x96\x8d", "\xe2\x96\x8c",
-		"\xe2\x96\x8b", "\xe2\x96\x8a", "\xe2\x96\x89", "\xe2\x96\x88"};
+	static const char *const eighths[] = {"",
+					      "\xe2\x96\x8f",
+					      "\xe2\x96\x8e",
+					      "\xe2\x96\x8d",
+					      "\xe2\x96\x8c",
+					      "\xe2\x96\x8b",
+					      "\xe2\x96\x8a",
+					      "\xe2\x96\x89",
+					      "\xe2\x96\x88"};
 	unsigned left = share > 0 ? (unsigned)(share * BAR_COLUMNS * 8 + 0.5) : 0, used = 0;
 
 	left = left > BAR_COLUMNS * 8 ? BAR_COLUMNS * 8 : left;
@@ -272,6 +280,15 @@ static unsigned print_bar(const struct terminal *terminal, enum style style, dou
 		fputs(eighths[left < 8 ? left : 8], terminal->out);
 	terminal_style(terminal, STYLE_PLAIN);
 	return used;
+}
+
+/* A share without its sign, which stands at the pillar already. */
+static struct quantity percent_number(double share)
+{
+	struct quantity q = quantity_percent(share);
+
+	q.text[strcspn(q.text, " ")] = '\0';
+	return q;
 }
 
 static void print_pillar(const struct window *window, enum regime pillar,
@@ -285,7 +302,7 @@ static void print_pillar(const struct window *window, enum regime pillar,
 		double leaf = view_leaf_share(window, (enum leaf)i);
 
 		if (leaf_pillar((enum leaf)i) == pillar && leaf >= SHOWN)
-			part(&parts, "%s %s", leaf_name((enum leaf)i), quantity_percent(leaf).text);
+			part(&parts, "%s %s", leaf_name((enum leaf)i), percent_number(leaf).text);
 	}
 	/* "compute 84 % ... compute 84 %" would say it twice. */
 	if (pillar == REGIME_COMPUTE)
@@ -310,17 +327,18 @@ static void print_pillars(const struct window *window, const struct terminal *te
 	print_pillar(window, REGIME_OVERHEAD, terminal);
 	if (view_pillar_share(window, REGIME_OTHER) > SHOWN)
 		print_pillar(window, REGIME_OTHER, terminal);
-	terminal_print(terminal, STYLE_DIM,
-		       "  nvidia-smi would show GPU-Util of about %s: time with any kernel or copy, however small\n",
-		       quantity_percent(view_utilisation(window)).text);
+	terminal_print(
+		terminal, STYLE_DIM,
+		"  nvidia-smi would show GPU-Util of about %s: time with any kernel or copy, however small\n",
+		quantity_percent(view_utilisation(window)).text);
 }
 
-/* --- kernels ----------------------------------------------------------------------------------- */
+/* --- kernels --- */
 
 static const char *evidence_word(enum evidence evidence)
 {
 	static const char *const words[] = {
-		[EVIDENCE_NONE] = "none",	  [EVIDENCE_PRIOR] = "prior",
+		[EVIDENCE_NONE] = "none",         [EVIDENCE_PRIOR] = "prior",
 		[EVIDENCE_GEOMETRY] = "geometry", [EVIDENCE_LIBRARY] = "library",
 		[EVIDENCE_COUNTERS] = "counters",
 	};
@@ -352,7 +370,8 @@ static void add_label(struct table *table, const struct kernel_report *kernel)
 static bool ambiguous(const struct device_report *device, size_t shown, size_t index)
 {
 	for (size_t i = 0; i < shown; i++)
-		if (i != index && device->kernels[i].short_name && device->kernels[index].short_name &&
+		if (i != index && device->kernels[i].short_name &&
+		    device->kernels[index].short_name &&
 		    !strcmp(device->kernels[i].short_name, device->kernels[index].short_name))
 			return true;
 	return false;
@@ -377,8 +396,9 @@ static void add_name(struct table *table, const struct device_report *device, si
 static void print_kernels(const struct device_report *device, const struct view *view,
 			  const struct terminal *terminal)
 {
-	static const char *const headings[] = {">share",  ">launches", ">mean",	 "bound by", ">tensor",
-					       ">dram",	  "evidence",  "kernel", NULL};
+	static const char *const headings[] = {">share",   ">launches", ">mean",
+					       "bound by", ">tensor",   ">dram",
+					       "evidence", "kernel",    NULL};
 	size_t shown = device->kernel_count < view->top ? device->kernel_count : view->top;
 	double rest = 0;
 	struct table table;
@@ -410,20 +430,21 @@ static void print_kernels(const struct device_report *device, const struct view 
 			       device->kernel_count);
 }
 
-/* --- waiting and copying ----------------------------------------------------------------------- */
+/* --- waiting and copying --- */
 
 /* Is this leaf idle time worth a row? */
 static bool waited(const struct window *window, enum leaf leaf)
 {
-	return leaf_idle(leaf) && leaf != LEAF_TRACING && view_leaf_share(window, leaf) >= WAIT_SHOWN;
+	return leaf_idle(leaf) && leaf != LEAF_TRACING &&
+	       view_leaf_share(window, leaf) >= WAIT_SHOWN;
 }
 
 /* What the leaves of the table mean, once below it. */
 static void print_meanings(const struct window *window, const struct terminal *terminal)
 {
-	double queue = view_base_ns(window) ? (double)window->launch_queue_gap_ns /
-						      (double)view_base_ns(window)
-					    : 0;
+	double queue = view_base_ns(window)
+			       ? (double)window->launch_queue_gap_ns / (double)view_base_ns(window)
+			       : 0;
 	struct parts parts = {0};
 
 	for (unsigned i = 0; i < LEAF_COUNT; i++)
@@ -439,15 +460,18 @@ static void print_meanings(const struct window *window, const struct terminal *t
 static void print_gaps(const struct device_report *device, const struct view *view,
 		       const struct terminal *terminal)
 {
-	static const char *const headings[] = {"idle in", ">share",   ">per step",	">gaps",
-					       ">mean",	  ">longest", "longest before", NULL};
+	static const char *const headings[] = {"idle in", ">share",   ">per step",      ">gaps",
+					       ">mean",   ">longest", "longest before", NULL};
 	const struct window *window = view_window(view, device);
 	bool per_step = device->steps.known && device->steps.count && window == &device->steady;
+	/* Gaps are those of the steady part where there is one. */
+	bool counted = window == &device->steady || !device->steady.known;
+	static const struct gap_report none;
 	struct table table;
 
 	table_init(&table, headings);
 	for (unsigned i = 0; i < LEAF_COUNT; i++) {
-		const struct gap_report *gaps = &device->gaps[i];
+		const struct gap_report *gaps = counted ? &device->gaps[i] : &none;
 		char *before;
 
 		if (!waited(window, (enum leaf)i))
@@ -463,8 +487,9 @@ static void print_gaps(const struct device_report *device, const struct view *vi
 				   : "");
 		table_add(&table, "%s", gaps->count ? quantity_count(gaps->count).text : "");
 		table_add(&table, "%s",
-			  gaps->count ? quantity_time((double)gaps->total_ns / (double)gaps->count).text
-				      : "");
+			  gaps->count
+				  ? quantity_time((double)gaps->total_ns / (double)gaps->count).text
+				  : "");
 		table_add(&table, "%s",
 			  gaps->worst_count ? quantity_time((double)gaps->worst[0].duration_ns).text
 					    : "");
@@ -482,8 +507,8 @@ static void print_gaps(const struct device_report *device, const struct view *vi
 static void print_copies(const struct device_report *device, const struct view *view,
 			 const struct terminal *terminal)
 {
-	static const char *const headings[] = {">share", ">exposed", ">copies", ">each",
-					       ">rate",	 "direction", NULL};
+	static const char *const headings[] = {">share", ">exposed",  ">copies", ">each",
+					       ">rate",  "direction", NULL};
 	const struct window *window = view_window(view, device);
 	double base = (double)view_base_ns(window);
 	struct table table;
@@ -513,9 +538,10 @@ static void print_copies(const struct device_report *device, const struct view *
 	table_fini(&table);
 }
 
-/* --- what to do -------------------------------------------------------------------------------- */
+/* --- what to do --- */
 
-/* "1.83 ms -> 620 us to 710 us, 2.6x to 3.0x"; "up to 1.3x" where nothing is certain to be saved. */
+/* "1.83 ms -> 620 us to 710 us, 2.6x to 3.0x"; "up to 1.3x" where nothing is certain to be saved.
+ */
 static void print_gain(const struct advice *advice, const struct device_report *device,
 		       const struct terminal *terminal)
 {
@@ -533,7 +559,8 @@ static void print_gain(const struct advice *advice, const struct device_report *
 	terminal_style(terminal, STYLE_PLAIN);
 	if (now > 0 && advice->saves_ns.known)
 		fprintf(terminal->out, "  a step %s -> %s%s%s", quantity_time(now).text,
-			quantity_time(now - advice->saves_ns.high).text, up_to ? " at best" : " to ",
+			quantity_time(now - advice->saves_ns.high).text,
+			up_to ? " at best" : " to ",
 			up_to ? "" : quantity_time(now - advice->saves_ns.low).text);
 }
 
@@ -552,7 +579,8 @@ static void print_advice(const struct device_report *device, const struct termin
 		print_gain(advice, device, terminal);
 		fputc('\n', terminal->out);
 		if (*why)
-			fputs("     ", terminal->out), paragraph_print(terminal, STYLE_PLAIN, why, 5, 5);
+			fputs("     ", terminal->out),
+				paragraph_print(terminal, STYLE_PLAIN, why, 5, 5);
 		if (*how)
 			fputs("     Try: ", terminal->out),
 				paragraph_print(terminal, STYLE_PLAIN, how, 10, 5);
@@ -561,7 +589,7 @@ static void print_advice(const struct device_report *device, const struct termin
 	}
 }
 
-/* --- coverage, losses, own cost ---------------------------------------------------------------- */
+/* --- coverage, losses, own cost --- */
 
 static void add_kernels_part(struct parts *parts, const struct coverage *coverage)
 {
@@ -602,7 +630,8 @@ static void print_coverage(const struct process_report *process, const struct vi
 			   const struct terminal *terminal)
 {
 	const struct coverage *coverage = &process->coverage;
-	uint64_t launches = coverage->launches_seen ? coverage->launches_seen : coverage->launches_hooked;
+	uint64_t launches =
+		coverage->launches_seen ? coverage->launches_seen : coverage->launches_hooked;
 	struct parts parts = {0};
 
 	fputc('\n', terminal->out);
@@ -624,7 +653,8 @@ static void print_coverage(const struct process_report *process, const struct vi
 		char *cause = line_of(coverage->dropped[i].cause, 40);
 
 		if (coverage->dropped[i].count)
-			part(&parts, "%s %s", cause, quantity_count(coverage->dropped[i].count).text);
+			part(&parts, "%s %s", cause,
+			     quantity_count(coverage->dropped[i].count).text);
 		free(cause);
 	}
 	terminal_print(terminal, STYLE_WARNING, "! ");
@@ -632,7 +662,7 @@ static void print_coverage(const struct process_report *process, const struct vi
 	paragraph_print(terminal, STYLE_PLAIN, parts.text, 8, 2);
 }
 
-/* --- the whole --------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static void print_device_block(const struct device_report *device,
 			       const struct process_report *process, const struct view *view,
@@ -715,9 +745,9 @@ static void add_summary_row(struct table *table, const struct process_report *pr
 static void print_summary(const struct report *report, const struct view *view,
 			  const struct terminal *terminal)
 {
-	static const char *const headings[] = {">rank",	   ">pid",    "host",	   ">device",
-					       ">step",	   ">compute", ">memory",  ">overhead",
-					       ">other",   "bound by", "GPU",	   NULL};
+	static const char *const headings[] = {">rank",  ">pid",     "host",    ">device",
+					       ">step",  ">compute", ">memory", ">overhead",
+					       ">other", "bound by", "GPU",     NULL};
 	struct table table;
 
 	terminal_print(terminal, STYLE_BOLD, "%zu processes, %zu devices\n", report->process_count,

@@ -5,7 +5,8 @@
 #include "terminal.h"
 #include "view.h"
 
-/* Prints the part of the report that `view` asks for: the verdict first, one block per process and device, losses last. */
+/* Prints the part of the report that `view` asks for: the verdict first, one block per process and
+ * device, losses last. */
 void report_text_print(const struct report *report, const struct view *view,
 		       const struct terminal *terminal);
 

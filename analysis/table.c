@@ -8,7 +8,8 @@
 #include "printable.h"
 
 #define INDENT 2
-#define APART  2
+#define APART 2
+#define LAST_LEAST 12 /* columns of the last column, however narrow the terminal */
 
 void table_init(struct table *table, const char *const *headings)
 {
@@ -72,43 +73,35 @@ static size_t column_width(const struct table *table, size_t column)
 	return width;
 }
 
-static void pad(const struct terminal *terminal, size_t columns)
-{
-	fprintf(terminal->out, "%*s", (int)columns, "");
-}
-
-/* Prints one line; `text` gives its cells. The last printed column is cut, not padded. */
+/* Prints one line; `text` gives its cells. The last column is cut to what is left, and no line ends
+ * in blanks. */
 static void print_line(const struct table *table, const struct terminal *terminal,
 		       const size_t *width, char *const *text)
 {
-	size_t columns = column_count(table), used = 0, last = 0;
+	size_t columns = column_count(table), at = 0, begin = INDENT, last = 0;
 
 	for (size_t i = 0; i < columns; i++)
 		if (width[i])
 			last = i;
-	for (size_t i = 0; i < columns; i++) {
-		size_t gap = used ? APART : INDENT, own = printable_columns(text[i]);
+	for (size_t i = 0; i <= last; i++) {
+		size_t own = printable_columns(text[i]), left;
+		bool right = *table->headings[i] == '>';
+		char *cell;
 
 		if (!width[i])
 			continue;
-		pad(terminal, gap);
-		used += gap;
-		if (i == last) {
-			size_t left = terminal->columns > used ? terminal->columns - used : 0;
-			char *cell = strdup(text[i]);
+		left = terminal->columns > begin ? terminal->columns - begin : 0;
+		cell = strdup(text[i]);
+		if (cell && i == last && !right)
+			printable_cut(cell, left < LAST_LEAST ? LAST_LEAST : left);
+		if (cell && own) {
+			size_t pad = begin - at + (right ? width[i] - own : 0);
 
-			if (cell)
-				printable_cut(cell, left < 12 ? 12 : left);
-			fputs(cell ? cell : "", terminal->out);
-			free(cell);
-			break;
+			fprintf(terminal->out, "%*s%s", (int)pad, "", cell);
+			at += pad + printable_columns(cell);
 		}
-		if (*table->headings[i] == '>')
-			pad(terminal, width[i] - own);
-		fputs(text[i], terminal->out);
-		if (*table->headings[i] != '>')
-			pad(terminal, width[i] - own);
-		used += width[i];
+		free(cell);
+		begin += width[i] + APART;
 	}
 	fputc('\n', terminal->out);
 }

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #define COLUMNS_DEFAULT 100
-#define COLUMNS_LEAST	60
-#define COLUMNS_MOST	160
+#define COLUMNS_LEAST 60
+#define COLUMNS_MOST 160
 
 static unsigned width_of(FILE *out)
 {
@@ -46,8 +46,8 @@ struct terminal terminal_of(FILE *out, enum color_when when)
 void terminal_style(const struct terminal *terminal, enum style style)
 {
 	static const char *const codes[] = {
-		[STYLE_PLAIN] = "0",	 [STYLE_BOLD] = "1",	 [STYLE_DIM] = "2",
-		[STYLE_COMPUTE] = "32",	 [STYLE_MEMORY] = "34",	 [STYLE_OVERHEAD] = "33",
+		[STYLE_PLAIN] = "0",      [STYLE_BOLD] = "1",    [STYLE_DIM] = "2",
+		[STYLE_COMPUTE] = "32",   [STYLE_MEMORY] = "34", [STYLE_OVERHEAD] = "33",
 		[STYLE_WARNING] = "1;31",
 	};
 

@@ -34,10 +34,12 @@ struct terminal terminal_of(FILE *out, enum color_when when);
 void terminal_style(const struct terminal *terminal, enum style style);
 
 /* Prints in a style. */
-__attribute__((format(printf, 3, 4))) void
-terminal_print(const struct terminal *terminal, enum style style, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void terminal_print(const struct terminal *terminal,
+							  enum style style, const char *format,
+							  ...);
 
-/* Makes the process exit with status 1, once it exits, if what it printed did not reach standard output. */
+/* Makes the process exit with status 1, once it exits, if what it printed did not reach standard
+ * output. */
 void terminal_check_at_exit(void);
 
 #endif

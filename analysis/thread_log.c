@@ -126,19 +126,25 @@ void thread_log_waited(struct thread_log *log, uint64_t span)
 		span_at(log, span)->kind = SPAN_SYNC;
 }
 
-uint64_t thread_log_outer_begin(const struct thread_log *log, const struct call *call)
+void thread_log_outer(const struct thread_log *log, const struct call *call, uint64_t *begin_ns,
+		      uint64_t *end_ns)
 {
+	*begin_ns = call->begin_ns;
+	*end_ns = call->end_ns;
 	if (!(call->flags & BST_ENUM_CALL_FLAG_NESTED) || call->begin_ns > log->outer_end_ns)
-		return call->begin_ns;
+		return;
 	switch (log->outer_class) {
 	case BST_ENUM_CLASS_LAUNCH:
 	case BST_ENUM_CLASS_GRAPH_LAUNCH:
 	case BST_ENUM_CLASS_COPY:
 	case BST_ENUM_CLASS_SET:
 	case BST_ENUM_CLASS_PREFETCH:
-		return log->outer_begin_ns;
+		*begin_ns = log->outer_begin_ns;
+		if (log->outer_end_ns > *end_ns)
+			*end_ns = log->outer_end_ns;
+		break;
 	default:
-		return call->begin_ns;
+		break;
 	}
 }
 

@@ -57,8 +57,9 @@ uint64_t thread_log_add(struct thread_log *log, const struct call *call, bool bl
 			bool launches);
 void thread_log_waited(struct thread_log *log, uint64_t span);
 
-/* When the call began, or the outer call that it is a part of, if that one issues device work itself. */
-uint64_t thread_log_outer_begin(const struct thread_log *log, const struct call *call);
+/* Begin and end of the call, or of the outer call that it is a part of, if that one issues device work itself. */
+void thread_log_outer(const struct thread_log *log, const struct call *call, uint64_t *begin_ns,
+		      uint64_t *end_ns);
 
 /*
  * Splits [from, to) of the thread's time: alloc-like calls are alloc, waits are sync, and so is what follows a wait, up to the next

@@ -30,7 +30,8 @@ static inline const struct window *view_window(const struct view *view,
 	return view->whole || !device->steady.known ? &device->whole : &device->steady;
 }
 
-/* Time of a window without the cost of tracing: what shares are shares of. 0 when nothing is known. */
+/* Time of a window without the cost of tracing: what shares are shares of. 0 when nothing is known.
+ */
 static inline uint64_t view_base_ns(const struct window *window)
 {
 	uint64_t tracing = window->leaf_ns[LEAF_TRACING];

@@ -1,4 +1,4 @@
-/* The C reader's dump of several traces, each under a line `file NAME`, in one process: dump FILE... */
+/* The C reader on several traces, each under a line `file NAME`, in one process: dump FILE... */
 #include <stdio.h>
 #include <stdlib.h>
 

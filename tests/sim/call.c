@@ -1,5 +1,6 @@
 /* Every API call passes here: ids, cost, scripted failure, callbacks, truth. */
 #define _GNU_SOURCE
+#include <cupti.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -39,7 +40,7 @@ void gpu_unlock(void)
 
 bool gpu_is_up(void)
 {
-	return atomic_load(&up) && !atomic_load(&down);
+	return atomic_load(&up);
 }
 
 static void gpu_down(void)
@@ -90,6 +91,28 @@ void tell_resource(uint32_t cbid, const void *data)
 	}
 }
 
+void tell_load(uint64_t begin_ns, uint64_t end_ns)
+{
+	for (size_t i = 0; i < LISTENERS; i++) {
+		const struct sim_listener *l = atomic_load(&listeners[i]);
+
+		if (l)
+			l->lazy_load(begin_ns, end_ns, self.call ? self.call->correlation : 0);
+	}
+}
+
+void tell_synchronized(uint32_t cbid, struct CUctx_st *context, struct CUstream_st *stream)
+{
+	CUpti_SynchronizeData data = {context, stream};
+
+	for (size_t i = 0; i < LISTENERS; i++) {
+		const struct sim_listener *l = atomic_load(&listeners[i]);
+
+		if (l)
+			l->synchronized(cbid, &data);
+	}
+}
+
 bool records_wanted(enum sim_op_kind kind)
 {
 	for (size_t i = 0; i < LISTENERS; i++) {
@@ -122,7 +145,8 @@ static void tell_api(struct sim_call *call, bool exit)
 	}
 }
 
-/* A runtime call's cost is spent inside the driver call it makes, as in reality, or else by itself. */
+/* A runtime call's cost is spent inside the driver call it makes, as in reality, or else by itself.
+ */
 static void spend(struct sim_call *call)
 {
 	uint64_t ns = call->cost_ns;
@@ -148,13 +172,14 @@ int sim_invoke(const struct sim_api *api, const void *params, sim_impl impl)
 	if (call.outer) {
 		call.correlation = call.outer->correlation;
 	} else {
-		call.correlation = atomic_fetch_add_explicit(&next_correlation, 1, memory_order_relaxed);
+		call.correlation =
+			atomic_fetch_add_explicit(&next_correlation, 1, memory_order_relaxed);
 		call.cost_ns = script_cost(api);
 	}
 	call.runtime_correlation = call.outer && call.outer->api->domain == SIM_RUNTIME
 					   ? call.outer->correlation
-					   : api->domain == SIM_RUNTIME ? call.correlation
-									: 0;
+				   : api->domain == SIM_RUNTIME ? call.correlation
+								: 0;
 	if (api->symbol)
 		call.symbol = api->symbol(params);
 	call.begin_ns = sim_clock->now();

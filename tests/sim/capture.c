@@ -15,8 +15,8 @@ int capture_invalidate(struct capture *capture, int error)
 	return error;
 }
 
-/* A call that could synchronise or allocate, against every capture in force whose mode forbids it to
- * this thread: global mode to all threads, thread-local mode to the one that captures. */
+/* A call that could synchronise or allocate, against every capture in force whose mode forbids it
+ * to this thread: global mode to all threads, thread-local mode to the one that captures. */
 int capture_forbids(void)
 {
 	struct thread *t = thread_self();

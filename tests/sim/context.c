@@ -29,7 +29,8 @@ unsigned int device_count(void)
 
 const struct script_device *device_at(int device)
 {
-	return device >= 0 && (unsigned int)device < device_count() ? &script.devices[device] : NULL;
+	return device >= 0 && (unsigned int)device < device_count() ? &script.devices[device]
+								    : NULL;
 }
 
 uint64_t *engine_free(int device, enum engine engine)

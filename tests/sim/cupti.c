@@ -169,7 +169,7 @@ CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_t
 	if (!id)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	return cupti_core()->stream_id(context, stream, per_thread, id) ? CUPTI_ERROR_INVALID_STREAM
-								       : CUPTI_SUCCESS;
+									: CUPTI_SUCCESS;
 }
 
 EXPORTED(cuptiGetStreamId)
@@ -272,7 +272,8 @@ CUptiResult cuptiDeviceVirtualizationMode(CUdevice device, CUpti_DeviceVirtualiz
 	return err;
 }
 
-/* No tracer that runs to the end of a process may call this: see pitfalls D1. The test must fail. */
+/* No tracer that runs to the end of a process may call this: see pitfalls D1. The test must fail.
+ */
 EXPORTED(cuptiFinalize)
 CUptiResult cuptiFinalize(void)
 {

@@ -21,7 +21,8 @@ struct buffer {
 	size_t size, used, count, max_count;
 	uint64_t latest_end_ns;
 	bool full;
-	bool gone; /* handed over while a thread still had it as its current one */
+	bool current; /* some thread still writes to it */
+	bool gone;    /* handed over while that was so: the thread frees this at its next record */
 };
 
 /* CUPTI's internal lock: held while it calls the client's buffer functions, as the real one is. */
@@ -174,18 +175,21 @@ static void hand_over(struct buffer *buffer, uint64_t now)
 {
 	const struct sim_cupti_script *s = cupti_core()->cupti;
 
+	struct buffer given = *buffer;
+
 	unlink_buffer(buffer);
-	buffer->gone = true;
-	if (buffer == shared)
-		shared = NULL;
+	if (buffer->current)
+		buffer->gone = true;
+	else
+		free(buffer);
 	if (s->lose_buffer_every && ++completed % s->lose_buffer_every == 0) {
-		cupti_core()->truth("{\"t\":\"lost_buffer\",\"records\":%zu}", buffer->count);
+		cupti_core()->truth("{\"t\":\"lost_buffer\",\"records\":%zu}", given.count);
 		return;
 	}
-	take_back_times(buffer, now);
+	take_back_times(&given, now);
 	if (s->unlocked_callbacks)
 		give();
-	complete(NULL, 0, buffer->base, buffer->size, buffer->used);
+	complete(NULL, 0, given.base, given.size, given.used);
 	if (s->unlocked_callbacks)
 		take();
 }
@@ -283,8 +287,8 @@ static struct buffer *new_buffer(void)
 /* Room for one record in this thread's buffer, or NULL and a drop counted. */
 static void *room(size_t bytes, uint64_t end_ns)
 {
-	struct buffer **mine = attributes[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER].value ? &own
-												: &shared;
+	struct buffer **mine =
+		attributes[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER].value ? &own : &shared;
 	struct buffer *b = *mine;
 	void *at;
 
@@ -296,14 +300,18 @@ static void *room(size_t bytes, uint64_t end_ns)
 	}
 	if (b && (b->used + bytes > b->size || (b->max_count && b->count == b->max_count))) {
 		b->full = true;
+		b->current = false;
 		*mine = NULL;
 		b = NULL;
 		pthread_mutex_lock(&wake_lock);
 		pthread_cond_signal(&wake);
 		pthread_mutex_unlock(&wake_lock);
 	}
-	if (!b)
+	if (!b) {
 		b = *mine = new_buffer();
+		if (b)
+			b->current = true;
+	}
 	if (!b || b->used + bytes > b->size) {
 		dropped++;
 		return NULL;
@@ -556,13 +564,17 @@ static void write_external(const struct sim_call *call)
 	}
 }
 
+/* Functions whose API records were asked for one by one. */
+#define CBIDS 1024
+static _Atomic uint8_t single[2][CBIDS];
+
 void activity_api(const struct sim_call *call)
 {
 	CUpti_ActivityKind kind = call->api->domain == SIM_DRIVER ? CUPTI_ACTIVITY_KIND_DRIVER
 								  : CUPTI_ACTIVITY_KIND_RUNTIME;
 	CUpti_ActivityAPI *r;
 
-	if (!on(kind))
+	if (!on(kind) && !single[call->api->domain == SIM_RUNTIME][call->api->cbid % CBIDS])
 		return;
 	cupti_core()->charge(cupti_core()->cupti->api_cost_ns);
 	take();
@@ -608,13 +620,14 @@ static void write_overhead(CUpti_ActivityOverheadKind what, uint64_t begin_ns, u
 
 void activity_lazy_load(uint64_t begin_ns, uint64_t end_ns, uint32_t correlation)
 {
-	write_overhead(CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, begin_ns, end_ns, correlation);
+	write_overhead(CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, begin_ns, end_ns,
+		       correlation);
 }
 
 static void note(const char *call, uint32_t value)
 {
-	cupti_core()->truth("{\"t\":\"cupti\",\"pid\":%d,\"call\":\"%s\",\"value\":%u}", getpid(), call,
-			    value);
+	cupti_core()->truth("{\"t\":\"cupti\",\"pid\":%d,\"call\":\"%s\",\"value\":%u}", getpid(),
+			    call, value);
 }
 
 EXPORTED(cuptiActivityRegisterCallbacks)
@@ -768,7 +781,8 @@ static CUptiResult attribute(CUpti_ActivityAttribute attr, const size_t *size, c
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if ((size_t)attr >= sizeof(attributes) / sizeof(attributes[0]) || !attributes[attr].bytes)
 		return CUPTI_ERROR_NOT_SUPPORTED;
-	return *size < attributes[attr].bytes ? CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT : CUPTI_SUCCESS;
+	return *size < attributes[attr].bytes ? CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT
+					      : CUPTI_SUCCESS;
 }
 
 EXPORTED(cuptiActivityGetAttribute)
@@ -809,8 +823,7 @@ CUptiResult cuptiGetTimestamp(uint64_t *out)
 		return err;
 	if (!out)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	*out = timestamp ? timestamp()
-			 : cupti_core()->clock->realtime(cupti_core()->clock->now());
+	*out = timestamp ? timestamp() : cupti_core()->clock->realtime(cupti_core()->clock->now());
 	return CUPTI_SUCCESS;
 }
 
@@ -844,7 +857,8 @@ CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind
 }
 
 EXPORTED(cuptiActivityPopExternalCorrelationId)
-CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t *last)
+CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+						  uint64_t *last)
 {
 	CUptiResult err = cupti_enter("cuptiActivityPopExternalCorrelationId");
 
@@ -858,6 +872,33 @@ CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind 
 	if (last)
 		*last = external[kind][external_depth[kind]];
 	return CUPTI_SUCCESS;
+}
+
+static CUptiResult set_single(const char *function, bool runtime, CUpti_CallbackId cbid,
+			      uint8_t enable)
+{
+	CUptiResult err = cupti_enter(function);
+
+	if (err)
+		return err;
+	if (cbid >= CBIDS)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	note(function, cbid);
+	atomic_store(&single[runtime][cbid], enable);
+	cupti_listen();
+	return CUPTI_SUCCESS;
+}
+
+EXPORTED(cuptiActivityEnableDriverApi)
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
+{
+	return set_single("cuptiActivityEnableDriverApi", false, cbid, enable);
+}
+
+EXPORTED(cuptiActivityEnableRuntimeApi)
+CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
+{
+	return set_single("cuptiActivityEnableRuntimeApi", true, cbid, enable);
 }
 
 /* Settings that change nothing here: launch attributes, latency timestamps, device graphs ... */

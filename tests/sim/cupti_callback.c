@@ -105,8 +105,10 @@ CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *out, CUpti_CallbackFunc ca
 
 	if (!err)
 		err = subscribe(out, callback, data);
-	if (err == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && params && params->oldSubscriberName)
-		snprintf(params->oldSubscriberName, params->oldSubscriberSize, "CUPTI for another tool");
+	if (err == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && params &&
+	    params->oldSubscriberName)
+		snprintf(params->oldSubscriberName, params->oldSubscriberSize,
+			 "CUPTI for another tool");
 	return err;
 }
 #endif
@@ -145,13 +147,15 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
 }
 
 EXPORTED(cuptiEnableDomain)
-CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain)
+CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle,
+			      CUpti_CallbackDomain domain)
 {
 	CUptiResult err = cupti_enter("cuptiEnableDomain");
 
 	if (err)
 		return err;
-	if (!handle || handle != atomic_load(&subscriber) || domain <= 0 || domain >= CUPTI_CB_DOMAIN_SIZE)
+	if (!handle || handle != atomic_load(&subscriber) || domain <= 0 ||
+	    domain >= CUPTI_CB_DOMAIN_SIZE)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	memset((void *)enabled[domain], enable != 0, sizeof(enabled[domain]));
 	note("cuptiEnableDomain", domain, 0, enable);
@@ -191,7 +195,7 @@ CUptiResult cuptiSupportedDomains(size_t *count, CUpti_DomainTable *table)
 {
 	static CUpti_CallbackDomain domains[] = {
 		CUPTI_CB_DOMAIN_DRIVER_API,  CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_RESOURCE,
-		CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CB_DOMAIN_NVTX,	  CUPTI_CB_DOMAIN_STATE,
+		CUPTI_CB_DOMAIN_SYNCHRONIZE, CUPTI_CB_DOMAIN_NVTX,        CUPTI_CB_DOMAIN_STATE,
 	};
 	CUptiResult err = cupti_enter("cuptiSupportedDomains");
 
@@ -218,7 +222,7 @@ EXPORTED(cuptiGetCallbackName)
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
 {
 	CUptiResult err = cupti_enter("cuptiGetCallbackName");
-	const char *const *names = domain == CUPTI_CB_DOMAIN_DRIVER_API	   ? driver_names
+	const char *const *names = domain == CUPTI_CB_DOMAIN_DRIVER_API    ? driver_names
 				   : domain == CUPTI_CB_DOMAIN_RUNTIME_API ? runtime_names
 									   : NULL;
 

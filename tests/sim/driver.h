@@ -4,7 +4,8 @@
 #include "gen_cuda.h"
 #include "gpu.h"
 
-/* The stream that a call's handle means; CUDA_ERROR_INVALID_CONTEXT or _HANDLE where there is none. */
+/* The stream that a call's handle means; CUDA_ERROR_INVALID_CONTEXT or _HANDLE where there is none.
+ */
 int call_stream(CUstream handle, const struct sim_call *call, struct CUstream_st **stream);
 /* Enqueues, or adds a node where the stream captures. */
 int call_submit(struct CUstream_st *stream, CUgraphNodeType type, struct work *work,

@@ -38,9 +38,9 @@ static int side_of(CUmemorytype type, const void *host, CUdeviceptr device, CUar
 	}
 	side->device = a.device;
 	side->on_device = a.type == CU_MEMORYTYPE_DEVICE;
-	side->kind = a.managed		? CUPTI_ACTIVITY_MEMORY_KIND_MANAGED
-		     : side->on_device	? CUPTI_ACTIVITY_MEMORY_KIND_DEVICE
-					: CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+	side->kind = a.managed         ? CUPTI_ACTIVITY_MEMORY_KIND_MANAGED
+		     : side->on_device ? CUPTI_ACTIVITY_MEMORY_KIND_DEVICE
+				       : CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
 	return 0;
 }
 
@@ -52,11 +52,14 @@ static uint8_t direction(const struct side *dst, const struct side *src)
 	if (to_array && from_array)
 		return CUPTI_ACTIVITY_MEMCPY_KIND_ATOA;
 	if (to_array)
-		return src->on_device ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOA : CUPTI_ACTIVITY_MEMCPY_KIND_HTOA;
+		return src->on_device ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOA
+				      : CUPTI_ACTIVITY_MEMCPY_KIND_HTOA;
 	if (from_array)
-		return dst->on_device ? CUPTI_ACTIVITY_MEMCPY_KIND_ATOD : CUPTI_ACTIVITY_MEMCPY_KIND_ATOH;
+		return dst->on_device ? CUPTI_ACTIVITY_MEMCPY_KIND_ATOD
+				      : CUPTI_ACTIVITY_MEMCPY_KIND_ATOH;
 	if (dst->on_device)
-		return src->on_device ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD : CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+		return src->on_device ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
+				      : CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
 	return src->on_device ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOH : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
 }
 
@@ -64,9 +67,9 @@ static uint64_t travel_ns(enum script_link_id id, uint64_t bytes)
 {
 	const struct script_link *link = &script.links[id];
 
-	return link->latency_ns + (link->bytes_per_s ? (uint64_t)((double)bytes * 1e9 /
-								  (double)link->bytes_per_s)
-						     : 0);
+	return link->latency_ns +
+	       (link->bytes_per_s ? (uint64_t)((double)bytes * 1e9 / (double)link->bytes_per_s)
+				  : 0);
 }
 
 static void fill_work(struct work *work, const struct side *dst, const struct side *src)
@@ -219,41 +222,44 @@ static int copy_line(CUmemorytype dst_type, const void *dst, CUmemorytype src_ty
 
 IMPL(cuMemcpy)
 {
-	return copy_line(UNIFIED, (void *)p->dst, UNIFIED, (void *)p->src, p->ByteCount, NULL, false, call);
+	return copy_line(UNIFIED, (void *)p->dst, UNIFIED, (void *)p->src, p->ByteCount, NULL,
+			 false, call);
 }
 
 IMPL(cuMemcpyAsync)
 {
-	return copy_line(UNIFIED, (void *)p->dst, UNIFIED, (void *)p->src, p->ByteCount, p->hStream, true,
-			 call);
+	return copy_line(UNIFIED, (void *)p->dst, UNIFIED, (void *)p->src, p->ByteCount, p->hStream,
+			 true, call);
 }
 
 IMPL(cuMemcpyHtoD_v2)
 {
-	return copy_line(DEVICE, (void *)p->dstDevice, HOST, p->srcHost, p->ByteCount, NULL, false, call);
+	return copy_line(DEVICE, (void *)p->dstDevice, HOST, p->srcHost, p->ByteCount, NULL, false,
+			 call);
 }
 
 IMPL(cuMemcpyHtoDAsync_v2)
 {
-	return copy_line(DEVICE, (void *)p->dstDevice, HOST, p->srcHost, p->ByteCount, p->hStream, true,
-			 call);
+	return copy_line(DEVICE, (void *)p->dstDevice, HOST, p->srcHost, p->ByteCount, p->hStream,
+			 true, call);
 }
 
 IMPL(cuMemcpyDtoH_v2)
 {
-	return copy_line(HOST, p->dstHost, DEVICE, (void *)p->srcDevice, p->ByteCount, NULL, false, call);
+	return copy_line(HOST, p->dstHost, DEVICE, (void *)p->srcDevice, p->ByteCount, NULL, false,
+			 call);
 }
 
 IMPL(cuMemcpyDtoHAsync_v2)
 {
-	return copy_line(HOST, p->dstHost, DEVICE, (void *)p->srcDevice, p->ByteCount, p->hStream, true,
-			 call);
+	return copy_line(HOST, p->dstHost, DEVICE, (void *)p->srcDevice, p->ByteCount, p->hStream,
+			 true, call);
 }
 
 IMPL(cuMemcpyDtoD_v2)
 {
-	return copy_line(DEVICE, (void *)p->dstDevice, DEVICE, (void *)p->srcDevice, p->ByteCount, NULL,
-			 false, call);
+	return copy_line(DEVICE, (void *)p->dstDevice, DEVICE, (void *)p->srcDevice, p->ByteCount,
+			 NULL, false, call);
 }
 
 IMPL(cuMemcpyDtoDAsync_v2)
@@ -264,8 +270,8 @@ IMPL(cuMemcpyDtoDAsync_v2)
 
 IMPL(cuMemcpyPeer)
 {
-	return copy_line(DEVICE, (void *)p->dstDevice, DEVICE, (void *)p->srcDevice, p->ByteCount, NULL,
-			 false, call);
+	return copy_line(DEVICE, (void *)p->dstDevice, DEVICE, (void *)p->srcDevice, p->ByteCount,
+			 NULL, false, call);
 }
 
 IMPL(cuMemcpyPeerAsync)
@@ -375,8 +381,8 @@ IMPL(cuMemcpyBatchAsync_v2)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < p->count; i++)
-		err = copy_line(UNIFIED, (void *)p->dsts[i], UNIFIED, (void *)p->srcs[i], p->sizes[i],
-				p->hStream, true, call);
+		err = copy_line(UNIFIED, (void *)p->dsts[i], UNIFIED, (void *)p->srcs[i],
+				p->sizes[i], p->hStream, true, call);
 	return err;
 }
 
@@ -385,8 +391,8 @@ IMPL(cuMemcpyBatchAsync)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < p->count; i++) {
-		err = copy_line(UNIFIED, (void *)p->dsts[i], UNIFIED, (void *)p->srcs[i], p->sizes[i],
-				p->hStream, true, call);
+		err = copy_line(UNIFIED, (void *)p->dsts[i], UNIFIED, (void *)p->srcs[i],
+				p->sizes[i], p->hStream, true, call);
 		if (err && p->failIdx)
 			*p->failIdx = i;
 	}
@@ -432,9 +438,9 @@ IMPL(cuMemcpy3DBatchAsync_v2)
 	return copy_batch(p->numOps, p->opList, p->hStream, call);
 }
 
-static int copy_array(CUarray dst_array, void *dst, size_t dst_at, CUarray src_array, const void *src,
-		      size_t src_at, size_t bytes, bool on_host, CUstream handle, bool async,
-		      struct sim_call *call)
+static int copy_array(CUarray dst_array, void *dst, size_t dst_at, CUarray src_array,
+		      const void *src, size_t src_at, size_t bytes, bool on_host, CUstream handle,
+		      bool async, struct sim_call *call)
 {
 	CUmemorytype other = on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 	CUDA_MEMCPY3D c = {
@@ -458,14 +464,14 @@ static int copy_array(CUarray dst_array, void *dst, size_t dst_at, CUarray src_a
 
 IMPL(cuMemcpyHtoA_v2)
 {
-	return copy_array(p->dstArray, NULL, p->dstOffset, NULL, p->srcHost, 0, p->ByteCount, true, NULL,
-			  false, call);
+	return copy_array(p->dstArray, NULL, p->dstOffset, NULL, p->srcHost, 0, p->ByteCount, true,
+			  NULL, false, call);
 }
 
 IMPL(cuMemcpyAtoH_v2)
 {
-	return copy_array(NULL, p->dstHost, 0, p->srcArray, NULL, p->srcOffset, p->ByteCount, true, NULL,
-			  false, call);
+	return copy_array(NULL, p->dstHost, 0, p->srcArray, NULL, p->srcOffset, p->ByteCount, true,
+			  NULL, false, call);
 }
 
 IMPL(cuMemcpyHtoAAsync_v2)
@@ -482,20 +488,20 @@ IMPL(cuMemcpyAtoHAsync_v2)
 
 IMPL(cuMemcpyDtoA_v2)
 {
-	return copy_array(p->dstArray, NULL, p->dstOffset, NULL, (void *)p->srcDevice, 0, p->ByteCount,
-			  false, NULL, false, call);
+	return copy_array(p->dstArray, NULL, p->dstOffset, NULL, (void *)p->srcDevice, 0,
+			  p->ByteCount, false, NULL, false, call);
 }
 
 IMPL(cuMemcpyAtoD_v2)
 {
-	return copy_array(NULL, (void *)p->dstDevice, 0, p->srcArray, NULL, p->srcOffset, p->ByteCount,
-			  false, NULL, false, call);
+	return copy_array(NULL, (void *)p->dstDevice, 0, p->srcArray, NULL, p->srcOffset,
+			  p->ByteCount, false, NULL, false, call);
 }
 
 IMPL(cuMemcpyAtoA_v2)
 {
-	return copy_array(p->dstArray, NULL, p->dstOffset, p->srcArray, NULL, p->srcOffset, p->ByteCount,
-			  false, NULL, false, call);
+	return copy_array(p->dstArray, NULL, p->dstOffset, p->srcArray, NULL, p->srcOffset,
+			  p->ByteCount, false, NULL, false, call);
 }
 
 /* Sets of device memory do not block the host, in any form. */
@@ -564,15 +570,18 @@ IMPL(cuMemsetD2D32_v2)
 
 IMPL(cuMemsetD2D8Async)
 {
-	return set(p->dstDevice, p->dstPitch, p->uc, 1, p->Width, p->Height, p->hStream, true, call);
+	return set(p->dstDevice, p->dstPitch, p->uc, 1, p->Width, p->Height, p->hStream, true,
+		   call);
 }
 
 IMPL(cuMemsetD2D16Async)
 {
-	return set(p->dstDevice, p->dstPitch, p->us, 2, p->Width, p->Height, p->hStream, true, call);
+	return set(p->dstDevice, p->dstPitch, p->us, 2, p->Width, p->Height, p->hStream, true,
+		   call);
 }
 
 IMPL(cuMemsetD2D32Async)
 {
-	return set(p->dstDevice, p->dstPitch, p->ui, 4, p->Width, p->Height, p->hStream, true, call);
+	return set(p->dstDevice, p->dstPitch, p->ui, 4, p->Width, p->Height, p->hStream, true,
+		   call);
 }

@@ -106,7 +106,8 @@ IMPL(cuGraphExecDestroy)
 	(void)call;
 	if (!is_exec(p->hGraphExec))
 		return CUDA_ERROR_INVALID_HANDLE;
-	tell_exec(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, p->hGraphExec, p->hGraphExec->graph);
+	tell_exec(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, p->hGraphExec,
+		  p->hGraphExec->graph);
 	graph_destroy(p->hGraphExec->graph);
 	p->hGraphExec->magic = 0;
 	free(p->hGraphExec);
@@ -171,7 +172,8 @@ IMPL(cuGraphExecUpdate_v2)
 
 	(void)call;
 	if (p->resultInfo)
-		p->resultInfo->result = err ? CU_GRAPH_EXEC_UPDATE_ERROR : CU_GRAPH_EXEC_UPDATE_SUCCESS;
+		p->resultInfo->result =
+			err ? CU_GRAPH_EXEC_UPDATE_ERROR : CU_GRAPH_EXEC_UPDATE_SUCCESS;
 	return err;
 }
 
@@ -313,8 +315,8 @@ IMPL(cuGraphAddHostNode)
 	};
 
 	(void)call;
-	return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, CU_GRAPH_NODE_TYPE_HOST,
-		   &work);
+	return add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
+		   CU_GRAPH_NODE_TYPE_HOST, &work);
 }
 
 IMPL(cuGraphAddEmptyNode)
@@ -353,8 +355,8 @@ IMPL(cuGraphAddChildGraphNode)
 	(void)call;
 	if (!is_graph(p->childGraph) || graph_sort(p->childGraph))
 		return CUDA_ERROR_INVALID_VALUE;
-	err = add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies, CU_GRAPH_NODE_TYPE_GRAPH,
-		  NULL);
+	err = add(p->phGraphNode, p->hGraph, p->dependencies, p->numDependencies,
+		  CU_GRAPH_NODE_TYPE_GRAPH, NULL);
 	if (!err)
 		(*p->phGraphNode)->child = graph_clone(p->childGraph, false);
 	return err;

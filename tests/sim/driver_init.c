@@ -284,7 +284,6 @@ IMPL(cuDevicePrimaryCtxReset_v2)
 	int err = device_error(p->dev);
 	struct CUctx_st *context = err ? NULL : context_primary(p->dev);
 
-	(void)call;
 	if (!err && capture_forbids())
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	if (context)
@@ -464,6 +463,7 @@ IMPL(cuCtxSynchronize)
 	if (tail > sim_clock->now())
 		wait_until(tail + script.sync_latency_ns);
 	host_drain();
+	tell_synchronized(CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED, context, NULL);
 	return 0;
 }
 
@@ -500,7 +500,8 @@ static const struct {
 	{701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
 	{719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 	{801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
-	{900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
+	{900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+	 "operation not permitted when stream is capturing"},
 	{901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
 	 "operation failed due to a previous error during capture"},
 };
@@ -567,7 +568,8 @@ static void *proc_address(const char *symbol, bool per_thread)
 IMPL(cuGetProcAddress_v2)
 {
 	(void)call;
-	*p->pfn = proc_address(p->symbol, (p->flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+	*p->pfn = proc_address(p->symbol,
+			       (p->flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
 	if (p->symbolStatus)
 		*p->symbolStatus = *p->pfn ? CU_GET_PROC_ADDRESS_SUCCESS
 					   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
@@ -577,6 +579,7 @@ IMPL(cuGetProcAddress_v2)
 IMPL(cuGetProcAddress)
 {
 	(void)call;
-	*p->pfn = proc_address(p->symbol, (p->flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+	*p->pfn = proc_address(p->symbol,
+			       (p->flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
 	return *p->pfn ? 0 : CUDA_ERROR_NOT_FOUND;
 }

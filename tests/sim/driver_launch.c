@@ -271,7 +271,8 @@ static int blocks_per_sm(CUfunction f, int block, size_t shared)
 	int by_shared = shared + f->script->static_shared
 				? (int)(233472 / (shared + f->script->static_shared))
 				: 32;
-	int by_registers = block > 0 ? (int)(65536 / (f->script->registers * (unsigned int)block)) : 0;
+	int by_registers =
+		block > 0 ? (int)(65536 / (f->script->registers * (unsigned int)block)) : 0;
 	int least = by_threads < by_shared ? by_threads : by_shared;
 
 	if (by_registers < least)
@@ -303,7 +304,8 @@ IMPL(cuOccupancyMaxPotentialBlockSize)
 	if (!name_of(p->func))
 		return CUDA_ERROR_INVALID_HANDLE;
 	*p->blockSize = 256;
-	*p->minGridSize = blocks_per_sm(p->func, 256, p->dynamicSMemSize) * (int)script.devices[0].sms;
+	*p->minGridSize =
+		blocks_per_sm(p->func, 256, p->dynamicSMemSize) * (int)script.devices[0].sms;
 	return 0;
 }
 

@@ -128,7 +128,8 @@ static int allocate_host(void **out, size_t bytes, unsigned int flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (capture_forbids())
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	*out = memory_allocate(bytes ? bytes : 1, CU_MEMORYTYPE_HOST, false, flags, context->device);
+	*out = memory_allocate(bytes ? bytes : 1, CU_MEMORYTYPE_HOST, false, flags,
+			       context->device);
 	return *out ? 0 : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -365,7 +366,7 @@ IMPL(cuArray3DCreate_v2)
 		[CU_AD_FORMAT_UNSIGNED_INT8] = 1,  [CU_AD_FORMAT_UNSIGNED_INT16] = 2,
 		[CU_AD_FORMAT_UNSIGNED_INT32] = 4, [CU_AD_FORMAT_SIGNED_INT8] = 1,
 		[CU_AD_FORMAT_SIGNED_INT16] = 2,   [CU_AD_FORMAT_SIGNED_INT32] = 4,
-		[CU_AD_FORMAT_HALF] = 2,	   [CU_AD_FORMAT_FLOAT] = 4,
+		[CU_AD_FORMAT_HALF] = 2,           [CU_AD_FORMAT_FLOAT] = 4,
 	};
 	const CUDA_ARRAY3D_DESCRIPTOR *d = p->pAllocateArray;
 	struct CUctx_st *context;
@@ -373,7 +374,8 @@ IMPL(cuArray3DCreate_v2)
 	struct CUarray_st *array;
 
 	(void)call;
-	if (!err && (d->Format >= sizeof(sizes) / sizeof(sizes[0]) || !sizes[d->Format] || !d->Width))
+	if (!err &&
+	    (d->Format >= sizeof(sizes) / sizeof(sizes[0]) || !sizes[d->Format] || !d->Width))
 		err = CUDA_ERROR_INVALID_VALUE;
 	if (err)
 		return err;

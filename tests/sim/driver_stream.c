@@ -11,7 +11,8 @@ int call_stream(CUstream handle, const struct sim_call *call, struct CUstream_st
 	*stream = stream_of(handle, call->api->per_thread);
 	if (*stream)
 		return 0;
-	return context_ok(context_current()) ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_CONTEXT;
+	return context_ok(context_current()) ? CUDA_ERROR_INVALID_HANDLE
+					     : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 int call_submit(struct CUstream_st *stream, CUgraphNodeType type, struct work *work,
@@ -507,16 +508,16 @@ IMPL(cuStreamGetCaptureInfo)
 
 IMPL(cuStreamGetCaptureInfo_v2)
 {
-	return capture_info(p->hStream, p->captureStatus_out, p->id_out, p->graph_out, p->dependencies_out,
-			    p->numDependencies_out, call);
+	return capture_info(p->hStream, p->captureStatus_out, p->id_out, p->graph_out,
+			    p->dependencies_out, p->numDependencies_out, call);
 }
 
 IMPL(cuStreamGetCaptureInfo_v3)
 {
 	if (p->edgeData_out)
 		*p->edgeData_out = NULL;
-	return capture_info(p->hStream, p->captureStatus_out, p->id_out, p->graph_out, p->dependencies_out,
-			    p->numDependencies_out, call);
+	return capture_info(p->hStream, p->captureStatus_out, p->id_out, p->graph_out,
+			    p->dependencies_out, p->numDependencies_out, call);
 }
 
 static int update_dependencies(CUstream handle, CUgraphNode *deps, size_t count, unsigned int flags,

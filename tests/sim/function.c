@@ -13,11 +13,15 @@ static void load_module(struct CUmod_st *module)
 	CUpti_ModuleResourceData data = {module->id, sizeof(cubin), cubin};
 	CUpti_ResourceData resource = {.context = context_current(), .resourceDescriptor = &data};
 
+	uint64_t begin = sim_clock->now();
+
 	if (module->loaded)
 		return;
 	module->loaded = true;
 	charge(script.module_load_ns);
 	tell_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, &resource);
+	if (script.module_load_ns)
+		tell_load(begin, sim_clock->now());
 }
 
 struct CUmod_st *module_create(void)

@@ -98,7 +98,7 @@ def generate(kind, inc, out_c, out_h, sources):
     if kind == "cuda":
         structs = read_structs(os.path.join(inc, "generated_cuda_meta.h"))
         cbids = read_cbids(os.path.join(inc, "cupti_driver_cbid.h"), "CUPTI_DRIVER")
-        names = sorted(set(structs) | {n for n in cbids if n.startswith("cu")})
+        names = sorted(n for n in set(structs) | set(cbids) if re.match("cu(?!64|D3D|VDPAU)", n))
         chosen = {n: n for n in structs}
         domain, headers = "SIM_DRIVER", ["<cupti.h>"]  # which includes the structs, unguarded
     else:

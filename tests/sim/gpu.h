@@ -1,8 +1,8 @@
 /* The virtual GPU inside libcuda.so.1: contexts, memory, streams, events, graphs, functions.
  *
- * Functional effects (copied bytes, set bytes, host functions) happen when a call is made, in stream
- * order; only times are simulated. An operation's start and end are known when it is enqueued.
- * gpu_lock guards all of it; it is never held across a callback into a client or a wait.
+ * Functional effects (copied bytes, set bytes, host functions) happen when a call is made, in
+ * stream order; only times are simulated. An operation's start and end are known when it is
+ * enqueued. gpu_lock guards all of it; it is never held across a callback into a client or a wait.
  */
 #pragma once
 
@@ -10,7 +10,13 @@
 #include "sim.h"
 #include "truth.h"
 
-enum engine { ENGINE_NONE, ENGINE_H2D, ENGINE_D2H, ENGINE_PEER, ENGINE_COUNT };
+enum engine {
+	ENGINE_NONE,
+	ENGINE_H2D,
+	ENGINE_D2H,
+	ENGINE_PEER,
+	ENGINE_COUNT
+};
 
 /* Bytes in three dimensions; a plain copy is one row. A NULL source means: set to value. */
 struct box {
@@ -60,7 +66,7 @@ struct CUstream_st {
 	bool dead;
 	uint64_t tail_start_ns, tail_end_ns;
 	uint64_t wait_ns; /* events waited for */
-	uint64_t *ends;	  /* of the last queue_depth operations */
+	uint64_t *ends;   /* of the last queue_depth operations */
 	uint64_t count;
 	struct capture *capture;
 	struct nodes tips; /* what the next captured node depends on */
@@ -175,6 +181,8 @@ bool gpu_is_up(void);
 void gpu_set_up(void);
 void tell_resource(uint32_t cbid, const void *data);
 void tell_record(const struct sim_op *op);
+void tell_load(uint64_t begin_ns, uint64_t end_ns);
+void tell_synchronized(uint32_t cbid, struct CUctx_st *context, struct CUstream_st *stream);
 bool records_wanted(enum sim_op_kind kind);
 void charge(uint64_t ns);
 /* Blocks the calling thread until then and notes the wait in the truth. */
@@ -204,7 +212,8 @@ struct allocation {
 	int device;
 	unsigned int flags;
 };
-char *memory_allocate(size_t bytes, CUmemorytype type, bool managed, unsigned int flags, int device);
+char *memory_allocate(size_t bytes, CUmemorytype type, bool managed, unsigned int flags,
+		      int device);
 int memory_register(void *p, size_t bytes, unsigned int flags);
 int memory_free(void *p, bool registered);
 bool memory_find(const void *p, struct allocation *found);
@@ -213,7 +222,8 @@ uint64_t memory_used(int device);
 void box_move(const struct box *box);
 
 /* stream.c */
-struct CUstream_st *stream_create(struct CUctx_st *context, unsigned int flags, int priority, bool legacy);
+struct CUstream_st *stream_create(struct CUctx_st *context, unsigned int flags, int priority,
+				  bool legacy);
 int stream_destroy(struct CUstream_st *stream);
 /* The stream that a handle means to the caller; NULL for a bad or dead one. */
 struct CUstream_st *stream_of(CUstream handle, bool per_thread);
@@ -223,15 +233,17 @@ int stream_wait(struct CUstream_st *stream);
 uint64_t stream_done_ns(struct CUstream_st *stream);
 int stream_record(struct CUstream_st *stream, struct CUevent_st *event, struct sim_call *call);
 int stream_wait_event(struct CUstream_st *stream, struct CUevent_st *event, struct sim_call *call);
-int stream_launch_graph(struct CUstream_st *stream, struct CUgraphExec_st *exec, struct sim_call *call);
+int stream_launch_graph(struct CUstream_st *stream, struct CUgraphExec_st *exec,
+			struct sim_call *call);
 void host_drain(void);
 
 /* graph.c */
 struct CUgraph_st *graph_create(void);
 struct CUgraph_st *graph_clone(const struct CUgraph_st *graph, bool for_exec);
 void graph_destroy(struct CUgraph_st *graph);
-struct CUgraphNode_st *graph_add(struct CUgraph_st *graph, CUgraphNodeType type, const struct work *work,
-				 struct CUgraphNode_st *const *deps, size_t dep_count);
+struct CUgraphNode_st *graph_add(struct CUgraph_st *graph, CUgraphNodeType type,
+				 const struct work *work, struct CUgraphNode_st *const *deps,
+				 size_t dep_count);
 void nodes_add(struct nodes *nodes, struct CUgraphNode_st *node);
 void nodes_clear(struct nodes *nodes);
 int graph_sort(struct CUgraph_st *graph);

@@ -35,7 +35,8 @@ void nodes_clear(struct nodes *nodes)
 
 static void tell(uint32_t cbid, const CUpti_GraphData *data)
 {
-	CUpti_ResourceData resource = {.context = context_current(), .resourceDescriptor = (void *)data};
+	CUpti_ResourceData resource = {.context = context_current(),
+				       .resourceDescriptor = (void *)data};
 
 	tell_resource(cbid, &resource);
 }
@@ -82,8 +83,9 @@ static struct CUgraphNode_st *new_node(struct CUgraph_st *graph, CUgraphNodeType
 	return node;
 }
 
-struct CUgraphNode_st *graph_add(struct CUgraph_st *graph, CUgraphNodeType type, const struct work *work,
-				 struct CUgraphNode_st *const *deps, size_t dep_count)
+struct CUgraphNode_st *graph_add(struct CUgraph_st *graph, CUgraphNodeType type,
+				 const struct work *work, struct CUgraphNode_st *const *deps,
+				 size_t dep_count)
 {
 	CUpti_GraphData data = {.graph = graph, .nodeType = type};
 	struct CUgraphNode_st *node;

@@ -156,7 +156,8 @@ void box_move(const struct box *box)
 			char *dst = box->dst + z * box->dst_slice + y * box->dst_pitch;
 
 			if (box->src)
-				memmove(dst, box->src + z * box->src_slice + y * box->src_pitch, box->width);
+				memmove(dst, box->src + z * box->src_slice + y * box->src_pitch,
+					box->width);
 			else
 				fill(dst, box->width, box->value, box->value_bytes);
 		}

@@ -44,8 +44,9 @@ const struct sim_core *runtime_core(void)
 
 	if (atomic_load(&core))
 		return atomic_load(&core);
-	get = driver_library() ? (const struct sim_core *(*)(void))dlsym(driver_library(), SIM_CORE_SYMBOL)
-			       : NULL;
+	get = driver_library()
+		      ? (const struct sim_core *(*)(void))dlsym(driver_library(), SIM_CORE_SYMBOL)
+		      : NULL;
 	if (get)
 		atomic_store(&core, get());
 	return atomic_load(&core);
@@ -135,14 +136,18 @@ static const struct {
 	int code;
 	const char *name, *text;
 } errors[] = {
-#define E(name, text) {name, #name, text}
+#define E(name, text)                                                                              \
+	{                                                                                          \
+		name, #name, text                                                                  \
+	}
 	E(cudaSuccess, "no error"),
 	E(cudaErrorInvalidValue, "invalid argument"),
 	E(cudaErrorMemoryAllocation, "out of memory"),
 	E(cudaErrorInitializationError, "initialization error"),
 	E(cudaErrorCudartUnloading, "driver shutting down"),
 	E(cudaErrorInvalidConfiguration, "invalid configuration argument"),
-	E(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version"),
+	E(cudaErrorInsufficientDriver,
+	  "CUDA driver version is insufficient for CUDA runtime version"),
 	E(cudaErrorInvalidDeviceFunction, "invalid device function"),
 	E(cudaErrorNoDevice, "no CUDA-capable device is detected"),
 	E(cudaErrorInvalidDevice, "invalid device ordinal"),
@@ -152,7 +157,8 @@ static const struct {
 	E(cudaErrorLaunchFailure, "unspecified launch failure"),
 	E(cudaErrorNotSupported, "operation not supported"),
 	E(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
-	E(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
+	E(cudaErrorStreamCaptureInvalidated,
+	  "operation failed due to a previous error during capture"),
 #undef E
 };
 
@@ -258,7 +264,8 @@ IMPL(cudaDeviceGetAttribute)
 {
 	int err = D(cuInit)(0);
 
-	return err ? err : D(cuDeviceGetAttribute)(p->value, (CUdevice_attribute)p->attr, p->device);
+	return err ? err
+		   : D(cuDeviceGetAttribute)(p->value, (CUdevice_attribute)p->attr, p->device);
 }
 
 IMPL(cudaDeviceGetPCIBusId)
@@ -322,12 +329,14 @@ IMPL(cudaDeviceGetMemPool)
 
 IMPL(cudaMemPoolSetAttribute)
 {
-	return D(cuMemPoolSetAttribute)((CUmemoryPool)p->memPool, (CUmemPool_attribute)p->attr, p->value);
+	return D(cuMemPoolSetAttribute)((CUmemoryPool)p->memPool, (CUmemPool_attribute)p->attr,
+					p->value);
 }
 
 IMPL(cudaMemPoolGetAttribute)
 {
-	return D(cuMemPoolGetAttribute)((CUmemoryPool)p->memPool, (CUmemPool_attribute)p->attr, p->value);
+	return D(cuMemPoolGetAttribute)((CUmemoryPool)p->memPool, (CUmemPool_attribute)p->attr,
+					p->value);
 }
 
 IMPL(cudaMemPoolTrimTo)
@@ -372,7 +381,8 @@ IMPL(cudaMallocPitch)
 	int err = runtime_ready();
 
 	return err ? err
-		   : D(cuMemAllocPitch)((CUdeviceptr *)p->devPtr, p->pitch, p->width, p->height, 16);
+		   : D(cuMemAllocPitch)((CUdeviceptr *)p->devPtr, p->pitch, p->width, p->height,
+					16);
 }
 
 IMPL(cudaMalloc3D)
@@ -407,7 +417,8 @@ IMPL(cudaMallocAsync)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuMemAllocAsync, "_ptsz")((CUdeviceptr *)p->devPtr, p->size, p->hStream);
+		   : DT(call, cuMemAllocAsync, "_ptsz")((CUdeviceptr *)p->devPtr, p->size,
+							p->hStream);
 }
 
 IMPL(cudaMallocFromPoolAsync)
@@ -415,8 +426,8 @@ IMPL(cudaMallocFromPoolAsync)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuMemAllocFromPoolAsync, "_ptsz")((CUdeviceptr *)p->ptr, p->size,
-								(CUmemoryPool)p->memPool, p->stream);
+		   : DT(call, cuMemAllocFromPoolAsync, "_ptsz")(
+			     (CUdeviceptr *)p->ptr, p->size, (CUmemoryPool)p->memPool, p->stream);
 }
 
 IMPL(cudaFreeAsync)
@@ -465,7 +476,8 @@ IMPL(cudaHostGetDevicePointer)
 {
 	int err = runtime_ready();
 
-	return err ? err : D(cuMemHostGetDevicePointer)((CUdeviceptr *)p->pDevice, p->pHost, p->flags);
+	return err ? err
+		   : D(cuMemHostGetDevicePointer)((CUdeviceptr *)p->pDevice, p->pHost, p->flags);
 }
 
 IMPL(cudaHostGetFlags)
@@ -492,14 +504,15 @@ IMPL(cudaPointerGetAttributes)
 		return err;
 	memset(p->attributes, 0, sizeof(*p->attributes));
 	/* Host memory nobody registered is a valid question. */
-	if (D(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)p->ptr)) {
+	if (D(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+				     (CUdeviceptr)p->ptr)) {
 		p->attributes->type = cudaMemoryTypeUnregistered;
 		p->attributes->device = -2;
 		return 0;
 	}
 	D(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, (CUdeviceptr)p->ptr);
 	D(cuPointerGetAttribute)(&where, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, (CUdeviceptr)p->ptr);
-	p->attributes->type = managed			   ? cudaMemoryTypeManaged
+	p->attributes->type = managed                      ? cudaMemoryTypeManaged
 			      : type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost
 							   : cudaMemoryTypeDevice;
 	p->attributes->device = where;
@@ -590,8 +603,8 @@ IMPL(cudaStreamAddCallback)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuStreamAddCallback, "_ptsz")(p->stream, (CUstreamCallback)p->callback,
-							    p->userData, p->flags);
+		   : DT(call, cuStreamAddCallback,
+			"_ptsz")(p->stream, (CUstreamCallback)p->callback, p->userData, p->flags);
 }
 
 IMPL(cudaLaunchHostFunc)
@@ -660,4 +673,53 @@ IMPL(cudaEventElapsedTime)
 	int err = runtime_ready();
 
 	return err ? err : D(cuEventElapsedTime)(p->ms, p->start, p->end);
+}
+
+IMPL(cudaStreamSetAttribute)
+{
+	int err = runtime_ready();
+
+	return err ? err
+		   : DT(call, cuStreamSetAttribute, "_ptsz")(p->stream, (CUstreamAttrID)p->attr,
+							     (const CUstreamAttrValue *)p->param);
+}
+
+IMPL(cudaStreamGetAttribute)
+{
+	int err = runtime_ready();
+
+	return err ? err
+		   : DT(call, cuStreamGetAttribute, "_ptsz")(p->stream, (CUstreamAttrID)p->attr,
+							     (CUstreamAttrValue *)p->value);
+}
+
+IMPL(cudaStreamCopyAttributes)
+{
+	int err = runtime_ready();
+
+	return err ? err : DT(call, cuStreamCopyAttributes, "_ptsz")(p->dstStream, p->srcStream);
+}
+
+IMPL(cudaDeviceSetMemPool)
+{
+	return D(cuDeviceSetMemPool)(p->device, (CUmemoryPool)p->memPool);
+}
+
+IMPL(cudaMemPoolCreate)
+{
+	int err = D(cuInit)(0);
+
+	return err ? err
+		   : D(cuMemPoolCreate)((CUmemoryPool *)p->memPool,
+					(const CUmemPoolProps *)p->poolProps);
+}
+
+IMPL(cudaMemPoolDestroy)
+{
+	return D(cuMemPoolDestroy)((CUmemoryPool)p->memPool);
+}
+
+IMPL(cudaMemPoolSetAccess)
+{
+	return runtime_ready();
 }

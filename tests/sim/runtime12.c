@@ -1,4 +1,5 @@
-/* Runtime stand-in: the functions whose CUDA 12 form differs from CUDA 13's, and those 13 dropped. */
+/* Runtime stand-in: the functions whose CUDA 12 form differs from CUDA 13's, and those 13 dropped.
+ */
 #include <string.h>
 
 /* cudaDeviceProp of CUDA 12.9, with what nobody fills as gaps. Its size and offsets are part of
@@ -14,19 +15,22 @@ struct device_prop12 {
 	size_t total_const_mem;
 	int major, minor;
 	size_t texture_alignment, texture_pitch_alignment;
-	int device_overlap, multi_processor_count, timeout, integrated, can_map_host_memory, compute_mode;
-	int textures_and_surfaces[44];
+	int device_overlap, multi_processor_count, timeout, integrated, can_map_host_memory,
+		compute_mode;
+	int textures_and_surfaces[40];
 	size_t surface_alignment;
-	int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc, async_engines, unified_addressing;
+	int concurrent_kernels, ecc, pci_bus, pci_device, pci_domain, tcc, async_engines,
+		unified_addressing;
 	int memory_clock_rate, memory_bus_width, l2_bytes, persisting_l2, max_threads_per_sm;
 	int stream_priorities, global_l1, local_l1;
 	size_t shared_per_sm;
-	int regs_per_sm, managed, multi_gpu, multi_gpu_group, atomics, double_ratio, pageable, concurrent_managed;
+	int regs_per_sm, managed, multi_gpu, multi_gpu_group, atomics, double_ratio, pageable,
+		concurrent_managed;
 	int preemption, host_pointer, cooperative, cooperative_multi;
 	size_t shared_per_block_optin;
 	int page_tables, direct_managed, max_blocks_per_sm, access_window;
 	size_t reserved_shared;
-	int rest[10];
+	int rest[8];
 	unsigned int handle_types;
 	int more[4];
 	int reserved[63];
@@ -82,33 +86,34 @@ static void *older(void **slot, const struct sim_call *call, const char *name)
 	return runtime_driver(slot, name, call->api->per_thread ? "_ptsz" : "");
 }
 
-static int capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id,
-			cudaGraph_t *graph, const cudaGraphNode_t **deps, const cudaGraphEdgeData **edges,
-			size_t *count, struct sim_call *call)
+static int capture_info(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+			unsigned long long *id, cudaGraph_t *graph, const cudaGraphNode_t **deps,
+			const cudaGraphEdgeData **edges, size_t *count, struct sim_call *call)
 {
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuStreamGetCaptureInfo, "_ptsz")(stream, (CUstreamCaptureStatus *)status,
-							       (cuuint64_t *)id, graph, deps,
-							       (const CUgraphEdgeData **)edges, count);
+		   : DT(call, cuStreamGetCaptureInfo,
+			"_ptsz")(stream, (CUstreamCaptureStatus *)status, (cuuint64_t *)id, graph,
+				 deps, (const CUgraphEdgeData **)edges, count);
 }
 
 IMPL(cudaStreamGetCaptureInfo)
 {
-	return capture_info(p->stream, p->captureStatus_out, p->id_out, NULL, NULL, NULL, NULL, call);
+	return capture_info(p->stream, p->captureStatus_out, p->id_out, NULL, NULL, NULL, NULL,
+			    call);
 }
 
 IMPL(cudaStreamGetCaptureInfo_v2)
 {
-	return capture_info(p->stream, p->captureStatus_out, p->id_out, p->graph_out, p->dependencies_out,
-			    NULL, p->numDependencies_out, call);
+	return capture_info(p->stream, p->captureStatus_out, p->id_out, p->graph_out,
+			    p->dependencies_out, NULL, p->numDependencies_out, call);
 }
 
 IMPL(cudaStreamGetCaptureInfo_v3)
 {
-	return capture_info(p->stream, p->captureStatus_out, p->id_out, p->graph_out, p->dependencies_out,
-			    p->edgeData_out, p->numDependencies_out, call);
+	return capture_info(p->stream, p->captureStatus_out, p->id_out, p->graph_out,
+			    p->dependencies_out, p->edgeData_out, p->numDependencies_out, call);
 }
 
 IMPL(cudaStreamUpdateCaptureDependencies)
@@ -116,8 +121,8 @@ IMPL(cudaStreamUpdateCaptureDependencies)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuStreamUpdateCaptureDependencies, "_ptsz")(p->stream, p->dependencies, NULL,
-									  p->numDependencies, p->flags);
+		   : DT(call, cuStreamUpdateCaptureDependencies,
+			"_ptsz")(p->stream, p->dependencies, NULL, p->numDependencies, p->flags);
 }
 
 IMPL(cudaStreamUpdateCaptureDependencies_v2)
@@ -147,8 +152,8 @@ IMPL(cudaMemPrefetchAsync_v2)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuMemPrefetchAsync, "_ptsz")((CUdeviceptr)p->devPtr, p->count, where, p->flags,
-							   p->stream);
+		   : DT(call, cuMemPrefetchAsync, "_ptsz")((CUdeviceptr)p->devPtr, p->count, where,
+							   p->flags, p->stream);
 }
 
 IMPL(cudaMemAdvise)
@@ -166,10 +171,10 @@ IMPL(cudaMemcpyBatchAsync)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuMemcpyBatchAsync, "_ptsz")((CUdeviceptr *)p->dsts, (CUdeviceptr *)p->srcs,
-							   (size_t *)p->sizes, p->count,
-							   (CUmemcpyAttributes *)p->attrs, p->attrsIdxs,
-							   p->numAttrs, p->stream);
+		   : DT(call, cuMemcpyBatchAsync,
+			"_ptsz")((CUdeviceptr *)p->dsts, (CUdeviceptr *)p->srcs, (size_t *)p->sizes,
+				 p->count, (CUmemcpyAttributes *)p->attrs, p->attrsIdxs,
+				 p->numAttrs, p->stream);
 }
 
 IMPL(cudaMemcpy3DBatchAsync)
@@ -177,8 +182,8 @@ IMPL(cudaMemcpy3DBatchAsync)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuMemcpy3DBatchAsync, "_ptsz")(p->numOps, (CUDA_MEMCPY3D_BATCH_OP *)p->opList,
-							     p->flags, p->stream);
+		   : DT(call, cuMemcpy3DBatchAsync, "_ptsz")(
+			     p->numOps, (CUDA_MEMCPY3D_BATCH_OP *)p->opList, p->flags, p->stream);
 }
 
 IMPL(cudaGraphAddDependencies)
@@ -188,8 +193,8 @@ IMPL(cudaGraphAddDependencies)
 
 IMPL(cudaGraphAddDependencies_v2)
 {
-	return D(cuGraphAddDependencies)(p->graph, p->from, p->to, (const CUgraphEdgeData *)p->edgeData,
-					 p->numDependencies);
+	return D(cuGraphAddDependencies)(p->graph, p->from, p->to,
+					 (const CUgraphEdgeData *)p->edgeData, p->numDependencies);
 }
 
 IMPL(cudaGraphNodeGetDependencies)

@@ -47,10 +47,10 @@ IMPL(cudaStreamGetCaptureInfo)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuStreamGetCaptureInfo, "_ptsz")(
-			     p->stream, (CUstreamCaptureStatus *)p->captureStatus_out,
-			     (cuuint64_t *)p->id_out, p->graph_out, p->dependencies_out,
-			     (const CUgraphEdgeData **)p->edgeData_out, p->numDependencies_out);
+		   : DT(call, cuStreamGetCaptureInfo,
+			"_ptsz")(p->stream, (CUstreamCaptureStatus *)p->captureStatus_out,
+				 (cuuint64_t *)p->id_out, p->graph_out, p->dependencies_out,
+				 (const CUgraphEdgeData **)p->edgeData_out, p->numDependencies_out);
 }
 
 IMPL(cudaStreamUpdateCaptureDependencies)
@@ -69,8 +69,8 @@ IMPL(cudaMemPrefetchAsync)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuMemPrefetchAsync, "_ptsz")((CUdeviceptr)p->devPtr, p->count, where, p->flags,
-							   p->stream);
+		   : DT(call, cuMemPrefetchAsync, "_ptsz")((CUdeviceptr)p->devPtr, p->count, where,
+							   p->flags, p->stream);
 }
 
 IMPL(cudaMemAdvise)
@@ -83,10 +83,10 @@ IMPL(cudaMemcpyBatchAsync)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuMemcpyBatchAsync, "_ptsz")((CUdeviceptr *)p->dsts, (CUdeviceptr *)p->srcs,
-							   (size_t *)p->sizes, p->count,
-							   (CUmemcpyAttributes *)p->attrs, p->attrsIdxs,
-							   p->numAttrs, p->stream);
+		   : DT(call, cuMemcpyBatchAsync,
+			"_ptsz")((CUdeviceptr *)p->dsts, (CUdeviceptr *)p->srcs, (size_t *)p->sizes,
+				 p->count, (CUmemcpyAttributes *)p->attrs, p->attrsIdxs,
+				 p->numAttrs, p->stream);
 }
 
 IMPL(cudaMemcpy3DBatchAsync)
@@ -94,17 +94,32 @@ IMPL(cudaMemcpy3DBatchAsync)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuMemcpy3DBatchAsync, "_ptsz")(p->numOps, (CUDA_MEMCPY3D_BATCH_OP *)p->opList,
-							     p->flags, p->stream);
+		   : DT(call, cuMemcpy3DBatchAsync, "_ptsz")(
+			     p->numOps, (CUDA_MEMCPY3D_BATCH_OP *)p->opList, p->flags, p->stream);
 }
 
 IMPL(cudaGraphAddDependencies)
 {
-	return D(cuGraphAddDependencies)(p->graph, p->from, p->to, (const CUgraphEdgeData *)p->edgeData,
-					 p->numDependencies);
+	return D(cuGraphAddDependencies)(p->graph, p->from, p->to,
+					 (const CUgraphEdgeData *)p->edgeData, p->numDependencies);
 }
 
 IMPL(cudaGraphNodeGetDependencies)
 {
 	return D(cuGraphNodeGetDependencies)(p->node, p->pDependencies, NULL, p->pNumDependencies);
+}
+
+IMPL(cudaMemPrefetchBatchAsync)
+{
+	return runtime_ready();
+}
+
+IMPL(cudaMemDiscardBatchAsync)
+{
+	return runtime_ready();
+}
+
+IMPL(cudaMemDiscardAndPrefetchBatchAsync)
+{
+	return runtime_ready();
 }

@@ -31,10 +31,12 @@ IMPL(cudaMemcpy)
 	case cudaMemcpyDeviceToHost:
 		return DT(call, cuMemcpyDtoH, "_ptds")(p->dst, (CUdeviceptr)p->src, p->count);
 	case cudaMemcpyDeviceToDevice:
-		return DT(call, cuMemcpyDtoD, "_ptds")((CUdeviceptr)p->dst, (CUdeviceptr)p->src, p->count);
+		return DT(call, cuMemcpyDtoD, "_ptds")((CUdeviceptr)p->dst, (CUdeviceptr)p->src,
+						       p->count);
 	case cudaMemcpyHostToHost:
 	case cudaMemcpyDefault:
-		return DT(call, cuMemcpy, "_ptds")((CUdeviceptr)p->dst, (CUdeviceptr)p->src, p->count);
+		return DT(call, cuMemcpy, "_ptds")((CUdeviceptr)p->dst, (CUdeviceptr)p->src,
+						   p->count);
 	default:
 		return cudaErrorInvalidMemcpyDirection;
 	}
@@ -54,12 +56,12 @@ IMPL(cudaMemcpyAsync)
 		return DT(call, cuMemcpyDtoHAsync, "_ptsz")(p->dst, (CUdeviceptr)p->src, p->count,
 							    p->stream);
 	case cudaMemcpyDeviceToDevice:
-		return DT(call, cuMemcpyDtoDAsync, "_ptsz")((CUdeviceptr)p->dst, (CUdeviceptr)p->src,
-							    p->count, p->stream);
+		return DT(call, cuMemcpyDtoDAsync,
+			  "_ptsz")((CUdeviceptr)p->dst, (CUdeviceptr)p->src, p->count, p->stream);
 	case cudaMemcpyHostToHost:
 	case cudaMemcpyDefault:
-		return DT(call, cuMemcpyAsync, "_ptsz")((CUdeviceptr)p->dst, (CUdeviceptr)p->src, p->count,
-							p->stream);
+		return DT(call, cuMemcpyAsync, "_ptsz")((CUdeviceptr)p->dst, (CUdeviceptr)p->src,
+							p->count, p->stream);
 	default:
 		return cudaErrorInvalidMemcpyDirection;
 	}
@@ -70,8 +72,8 @@ IMPL(cudaMemcpyPeer)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuMemcpyPeer, "_ptds")((CUdeviceptr)p->dst, NULL, (CUdeviceptr)p->src, NULL,
-						     p->count);
+		   : DT(call, cuMemcpyPeer, "_ptds")((CUdeviceptr)p->dst, NULL, (CUdeviceptr)p->src,
+						     NULL, p->count);
 }
 
 IMPL(cudaMemcpyPeerAsync)
@@ -79,8 +81,9 @@ IMPL(cudaMemcpyPeerAsync)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuMemcpyPeerAsync, "_ptsz")((CUdeviceptr)p->dst, NULL, (CUdeviceptr)p->src,
-							  NULL, p->count, p->stream);
+		   : DT(call, cuMemcpyPeerAsync, "_ptsz")((CUdeviceptr)p->dst, NULL,
+							  (CUdeviceptr)p->src, NULL, p->count,
+							  p->stream);
 }
 
 /* One two-dimensional copy between pointers and arrays; a missing array leaves the pointer. */
@@ -99,8 +102,9 @@ static int copy_2d(CUDA_MEMCPY2D *c, enum cudaMemcpyKind kind, cudaStream_t stre
 		     : DT(call, cuMemcpy2DUnaligned, "_ptds")(c);
 }
 
-static int copy_plain(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
-		      enum cudaMemcpyKind kind, cudaStream_t stream, bool async, struct sim_call *call)
+static int copy_plain(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+		      size_t height, enum cudaMemcpyKind kind, cudaStream_t stream, bool async,
+		      struct sim_call *call)
 {
 	CUDA_MEMCPY2D c = {
 		.dstHost = dst,
@@ -116,19 +120,19 @@ static int copy_plain(void *dst, size_t dpitch, const void *src, size_t spitch, 
 
 IMPL(cudaMemcpy2D)
 {
-	return copy_plain(p->dst, p->dpitch, p->src, p->spitch, p->width, p->height, p->kind, NULL, false,
-			  call);
+	return copy_plain(p->dst, p->dpitch, p->src, p->spitch, p->width, p->height, p->kind, NULL,
+			  false, call);
 }
 
 IMPL(cudaMemcpy2DAsync)
 {
-	return copy_plain(p->dst, p->dpitch, p->src, p->spitch, p->width, p->height, p->kind, p->stream,
-			  true, call);
+	return copy_plain(p->dst, p->dpitch, p->src, p->spitch, p->width, p->height, p->kind,
+			  p->stream, true, call);
 }
 
-static int copy_to_array(cudaArray_t dst, size_t x, size_t y, const void *src, size_t spitch, size_t width,
-			 size_t height, enum cudaMemcpyKind kind, cudaStream_t stream, bool async,
-			 struct sim_call *call)
+static int copy_to_array(cudaArray_t dst, size_t x, size_t y, const void *src, size_t spitch,
+			 size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream,
+			 bool async, struct sim_call *call)
 {
 	CUDA_MEMCPY2D c = {
 		.dstArray = (CUarray)dst,
@@ -143,9 +147,9 @@ static int copy_to_array(cudaArray_t dst, size_t x, size_t y, const void *src, s
 	return copy_2d(&c, kind, stream, async, call);
 }
 
-static int copy_from_array(void *dst, size_t dpitch, cudaArray_const_t src, size_t x, size_t y, size_t width,
-			   size_t height, enum cudaMemcpyKind kind, cudaStream_t stream, bool async,
-			   struct sim_call *call)
+static int copy_from_array(void *dst, size_t dpitch, cudaArray_const_t src, size_t x, size_t y,
+			   size_t width, size_t height, enum cudaMemcpyKind kind,
+			   cudaStream_t stream, bool async, struct sim_call *call)
 {
 	CUDA_MEMCPY2D c = {
 		.dstHost = dst,
@@ -174,8 +178,8 @@ IMPL(cudaMemcpy2DToArrayAsync)
 
 IMPL(cudaMemcpyToArray)
 {
-	return copy_to_array(p->dst, p->wOffset, p->hOffset, p->src, p->count, p->count, 1, p->kind, NULL,
-			     false, call);
+	return copy_to_array(p->dst, p->wOffset, p->hOffset, p->src, p->count, p->count, 1, p->kind,
+			     NULL, false, call);
 }
 
 IMPL(cudaMemcpyToArrayAsync)
@@ -186,30 +190,31 @@ IMPL(cudaMemcpyToArrayAsync)
 
 IMPL(cudaMemcpy2DFromArray)
 {
-	return copy_from_array(p->dst, p->dpitch, p->src, p->wOffset, p->hOffset, p->width, p->height,
-			       p->kind, NULL, false, call);
+	return copy_from_array(p->dst, p->dpitch, p->src, p->wOffset, p->hOffset, p->width,
+			       p->height, p->kind, NULL, false, call);
 }
 
 IMPL(cudaMemcpy2DFromArrayAsync)
 {
-	return copy_from_array(p->dst, p->dpitch, p->src, p->wOffset, p->hOffset, p->width, p->height,
-			       p->kind, p->stream, true, call);
+	return copy_from_array(p->dst, p->dpitch, p->src, p->wOffset, p->hOffset, p->width,
+			       p->height, p->kind, p->stream, true, call);
 }
 
 IMPL(cudaMemcpyFromArray)
 {
-	return copy_from_array(p->dst, p->count, p->src, p->wOffset, p->hOffset, p->count, 1, p->kind, NULL,
-			       false, call);
+	return copy_from_array(p->dst, p->count, p->src, p->wOffset, p->hOffset, p->count, 1,
+			       p->kind, NULL, false, call);
 }
 
 IMPL(cudaMemcpyFromArrayAsync)
 {
-	return copy_from_array(p->dst, p->count, p->src, p->wOffset, p->hOffset, p->count, 1, p->kind,
-			       p->stream, true, call);
+	return copy_from_array(p->dst, p->count, p->src, p->wOffset, p->hOffset, p->count, 1,
+			       p->kind, p->stream, true, call);
 }
 
-static int copy_arrays(cudaArray_t dst, size_t dst_x, size_t dst_y, cudaArray_const_t src, size_t src_x,
-		       size_t src_y, size_t width, size_t height, struct sim_call *call)
+static int copy_arrays(cudaArray_t dst, size_t dst_x, size_t dst_y, cudaArray_const_t src,
+		       size_t src_x, size_t src_y, size_t width, size_t height,
+		       struct sim_call *call)
 {
 	CUDA_MEMCPY2D c = {
 		.dstArray = (CUarray)dst,
@@ -227,14 +232,14 @@ static int copy_arrays(cudaArray_t dst, size_t dst_x, size_t dst_y, cudaArray_co
 
 IMPL(cudaMemcpy2DArrayToArray)
 {
-	return copy_arrays(p->dst, p->wOffsetDst, p->hOffsetDst, p->src, p->wOffsetSrc, p->hOffsetSrc,
-			   p->width, p->height, call);
+	return copy_arrays(p->dst, p->wOffsetDst, p->hOffsetDst, p->src, p->wOffsetSrc,
+			   p->hOffsetSrc, p->width, p->height, call);
 }
 
 IMPL(cudaMemcpyArrayToArray)
 {
-	return copy_arrays(p->dst, p->wOffsetDst, p->hOffsetDst, p->src, p->wOffsetSrc, p->hOffsetSrc,
-			   p->count, 1, call);
+	return copy_arrays(p->dst, p->wOffsetDst, p->hOffsetDst, p->src, p->wOffsetSrc,
+			   p->hOffsetSrc, p->count, 1, call);
 }
 
 /* Widths are in elements where an array takes part, in bytes otherwise. */
@@ -341,7 +346,8 @@ IMPL(cudaMemcpy3DPeerAsync)
 }
 
 static int copy_symbol(const void *symbol, size_t offset, void *dst, const void *src, size_t count,
-		       enum cudaMemcpyKind kind, cudaStream_t stream, bool async, struct sim_call *call)
+		       enum cudaMemcpyKind kind, cudaStream_t stream, bool async,
+		       struct sim_call *call)
 {
 	int err = runtime_ready();
 	char *at = err ? NULL : runtime_symbol(symbol, NULL);
@@ -350,36 +356,42 @@ static int copy_symbol(const void *symbol, size_t offset, void *dst, const void 
 		return err ? err : cudaErrorInvalidSymbol;
 	at += offset;
 	if (kind == cudaMemcpyHostToDevice)
-		return async ? DT(call, cuMemcpyHtoDAsync, "_ptsz")((CUdeviceptr)at, src, count, stream)
+		return async ? DT(call, cuMemcpyHtoDAsync, "_ptsz")((CUdeviceptr)at, src, count,
+								    stream)
 			     : DT(call, cuMemcpyHtoD, "_ptds")((CUdeviceptr)at, src, count);
 	if (kind == cudaMemcpyDeviceToHost)
-		return async ? DT(call, cuMemcpyDtoHAsync, "_ptsz")(dst, (CUdeviceptr)at, count, stream)
+		return async ? DT(call, cuMemcpyDtoHAsync, "_ptsz")(dst, (CUdeviceptr)at, count,
+								    stream)
 			     : DT(call, cuMemcpyDtoH, "_ptds")(dst, (CUdeviceptr)at, count);
 	return async ? DT(call, cuMemcpyAsync, "_ptsz")(src ? (CUdeviceptr)at : (CUdeviceptr)dst,
-							src ? (CUdeviceptr)src : (CUdeviceptr)at, count,
-							stream)
+							src ? (CUdeviceptr)src : (CUdeviceptr)at,
+							count, stream)
 		     : DT(call, cuMemcpy, "_ptds")(src ? (CUdeviceptr)at : (CUdeviceptr)dst,
 						   src ? (CUdeviceptr)src : (CUdeviceptr)at, count);
 }
 
 IMPL(cudaMemcpyToSymbol)
 {
-	return copy_symbol(p->symbol, p->offset, NULL, p->src, p->count, p->kind, NULL, false, call);
+	return copy_symbol(p->symbol, p->offset, NULL, p->src, p->count, p->kind, NULL, false,
+			   call);
 }
 
 IMPL(cudaMemcpyToSymbolAsync)
 {
-	return copy_symbol(p->symbol, p->offset, NULL, p->src, p->count, p->kind, p->stream, true, call);
+	return copy_symbol(p->symbol, p->offset, NULL, p->src, p->count, p->kind, p->stream, true,
+			   call);
 }
 
 IMPL(cudaMemcpyFromSymbol)
 {
-	return copy_symbol(p->symbol, p->offset, p->dst, NULL, p->count, p->kind, NULL, false, call);
+	return copy_symbol(p->symbol, p->offset, p->dst, NULL, p->count, p->kind, NULL, false,
+			   call);
 }
 
 IMPL(cudaMemcpyFromSymbolAsync)
 {
-	return copy_symbol(p->symbol, p->offset, p->dst, NULL, p->count, p->kind, p->stream, true, call);
+	return copy_symbol(p->symbol, p->offset, p->dst, NULL, p->count, p->kind, p->stream, true,
+			   call);
 }
 
 IMPL(cudaMemset)
@@ -396,21 +408,21 @@ IMPL(cudaMemsetAsync)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuMemsetD8Async, "_ptsz")((CUdeviceptr)p->devPtr, (unsigned char)p->value,
-							p->count, p->stream);
+		   : DT(call, cuMemsetD8Async, "_ptsz")(
+			     (CUdeviceptr)p->devPtr, (unsigned char)p->value, p->count, p->stream);
 }
 
-static int set_2d(void *dst, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream,
-		  bool async, struct sim_call *call)
+static int set_2d(void *dst, size_t pitch, int value, size_t width, size_t height,
+		  cudaStream_t stream, bool async, struct sim_call *call)
 {
 	int err = runtime_ready();
 
 	if (err)
 		return err;
-	return async ? DT(call, cuMemsetD2D8Async, "_ptsz")((CUdeviceptr)dst, pitch, (unsigned char)value,
-							    width, height, stream)
-		     : DT(call, cuMemsetD2D8, "_ptds")((CUdeviceptr)dst, pitch, (unsigned char)value, width,
-						       height);
+	return async ? DT(call, cuMemsetD2D8Async, "_ptsz")(
+			       (CUdeviceptr)dst, pitch, (unsigned char)value, width, height, stream)
+		     : DT(call, cuMemsetD2D8, "_ptds")((CUdeviceptr)dst, pitch,
+						       (unsigned char)value, width, height);
 }
 
 IMPL(cudaMemset2D)
@@ -449,8 +461,8 @@ static CUarray_format format_of(const struct cudaChannelFormatDesc *d)
 			    : CU_AD_FORMAT_UNSIGNED_INT32;
 }
 
-static int new_array(cudaArray_t *array, const struct cudaChannelFormatDesc *d, size_t width, size_t height,
-		     size_t depth)
+static int new_array(cudaArray_t *array, const struct cudaChannelFormatDesc *d, size_t width,
+		     size_t height, size_t depth)
 {
 	CUDA_ARRAY3D_DESCRIPTOR desc = {
 		.Width = width,
@@ -482,7 +494,8 @@ IMPL(cudaFreeArray)
 }
 
 EXPORTED(cudaCreateChannelDesc)
-struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, enum cudaChannelFormatKind f)
+struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+						   enum cudaChannelFormatKind f)
 {
 	return (struct cudaChannelFormatDesc){x, y, z, w, f};
 }

@@ -6,7 +6,8 @@ IMPL(cudaStreamBeginCapture)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuStreamBeginCapture, "_ptsz")(p->stream, (CUstreamCaptureMode)p->mode);
+		   : DT(call, cuStreamBeginCapture, "_ptsz")(p->stream,
+							     (CUstreamCaptureMode)p->mode);
 }
 
 IMPL(cudaStreamBeginCaptureToGraph)
@@ -14,9 +15,9 @@ IMPL(cudaStreamBeginCaptureToGraph)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuStreamBeginCaptureToGraph, "_ptsz")(p->stream, p->graph, p->dependencies,
-								    NULL, p->numDependencies,
-								    (CUstreamCaptureMode)p->mode);
+		   : DT(call, cuStreamBeginCaptureToGraph,
+			"_ptsz")(p->stream, p->graph, p->dependencies, NULL, p->numDependencies,
+				 (CUstreamCaptureMode)p->mode);
 }
 
 IMPL(cudaStreamEndCapture)
@@ -31,8 +32,8 @@ IMPL(cudaStreamIsCapturing)
 	int err = runtime_ready();
 
 	return err ? err
-		   : DT(call, cuStreamIsCapturing, "_ptsz")(p->stream,
-							    (CUstreamCaptureStatus *)p->pCaptureStatus);
+		   : DT(call, cuStreamIsCapturing,
+			"_ptsz")(p->stream, (CUstreamCaptureStatus *)p->pCaptureStatus);
 }
 
 IMPL(cudaThreadExchangeStreamCaptureMode)
@@ -80,7 +81,8 @@ IMPL(cudaGraphInstantiateWithParams)
 	p->instantiateParams->errNode_out = NULL;
 	p->instantiateParams->result_out = cudaGraphInstantiateSuccess;
 	return err ? err
-		   : D(cuGraphInstantiateWithFlags)(p->pGraphExec, p->graph, p->instantiateParams->flags);
+		   : D(cuGraphInstantiateWithFlags)(p->pGraphExec, p->graph,
+						    p->instantiateParams->flags);
 }
 
 IMPL(cudaGraphExecDestroy)
@@ -142,8 +144,8 @@ IMPL(cudaGraphAddKernelNode)
 	if (!err)
 		err = kernel_params(p->pNodeParams, &k);
 	return err ? err
-		   : D(cuGraphAddKernelNode)(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies,
-					     &k);
+		   : D(cuGraphAddKernelNode)(p->pGraphNode, p->graph, p->pDependencies,
+					     p->numDependencies, &k);
 }
 
 IMPL(cudaGraphKernelNodeSetParams)
@@ -170,8 +172,8 @@ IMPL(cudaGraphAddMemcpyNode)
 	if (!err)
 		err = runtime_copy_params(p->pCopyParams, &c);
 	return err ? err
-		   : D(cuGraphAddMemcpyNode)(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies,
-					     &c, NULL);
+		   : D(cuGraphAddMemcpyNode)(p->pGraphNode, p->graph, p->pDependencies,
+					     p->numDependencies, &c, NULL);
 }
 
 IMPL(cudaGraphAddMemcpyNode1D)
@@ -188,20 +190,20 @@ IMPL(cudaGraphAddMemcpyNode1D)
 	if (!err)
 		err = runtime_copy_params(&params, &c);
 	return err ? err
-		   : D(cuGraphAddMemcpyNode)(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies,
-					     &c, NULL);
+		   : D(cuGraphAddMemcpyNode)(p->pGraphNode, p->graph, p->pDependencies,
+					     p->numDependencies, &c, NULL);
 }
 
 IMPL(cudaGraphAddMemsetNode)
 {
 	const struct cudaMemsetParams *m = p->pMemsetParams;
-	CUDA_MEMSET_NODE_PARAMS set = {(CUdeviceptr)m->dst, m->pitch,  m->value,
-				       m->elementSize,	    m->width, m->height};
+	CUDA_MEMSET_NODE_PARAMS set = {(CUdeviceptr)m->dst, m->pitch, m->value,
+				       m->elementSize,      m->width, m->height};
 	int err = runtime_ready();
 
 	return err ? err
-		   : D(cuGraphAddMemsetNode)(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies,
-					     &set, NULL);
+		   : D(cuGraphAddMemsetNode)(p->pGraphNode, p->graph, p->pDependencies,
+					     p->numDependencies, &set, NULL);
 }
 
 IMPL(cudaGraphAddHostNode)
@@ -210,8 +212,8 @@ IMPL(cudaGraphAddHostNode)
 	int err = runtime_ready();
 
 	return err ? err
-		   : D(cuGraphAddHostNode)(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies,
-					   &host);
+		   : D(cuGraphAddHostNode)(p->pGraphNode, p->graph, p->pDependencies,
+					   p->numDependencies, &host);
 }
 
 IMPL(cudaGraphAddEmptyNode)
@@ -219,25 +221,26 @@ IMPL(cudaGraphAddEmptyNode)
 	int err = runtime_ready();
 
 	return err ? err
-		   : D(cuGraphAddEmptyNode)(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies);
+		   : D(cuGraphAddEmptyNode)(p->pGraphNode, p->graph, p->pDependencies,
+					    p->numDependencies);
 }
 
 IMPL(cudaGraphAddEventRecordNode)
 {
-	return D(cuGraphAddEventRecordNode)(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies,
-					    p->event);
+	return D(cuGraphAddEventRecordNode)(p->pGraphNode, p->graph, p->pDependencies,
+					    p->numDependencies, p->event);
 }
 
 IMPL(cudaGraphAddEventWaitNode)
 {
-	return D(cuGraphAddEventWaitNode)(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies,
-					  p->event);
+	return D(cuGraphAddEventWaitNode)(p->pGraphNode, p->graph, p->pDependencies,
+					  p->numDependencies, p->event);
 }
 
 IMPL(cudaGraphAddChildGraphNode)
 {
-	return D(cuGraphAddChildGraphNode)(p->pGraphNode, p->graph, p->pDependencies, p->numDependencies,
-					   p->childGraph);
+	return D(cuGraphAddChildGraphNode)(p->pGraphNode, p->graph, p->pDependencies,
+					   p->numDependencies, p->childGraph);
 }
 
 IMPL(cudaGraphGetNodes)

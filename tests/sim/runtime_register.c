@@ -86,8 +86,8 @@ char __cudaInitModule(void **binary)
 
 EXPORTED(__cudaRegisterFunction)
 void __cudaRegisterFunction(void **binary, const char *host, char *device_function,
-			    const char *device_name, int thread_limit, uint3 *tid, uint3 *bid, dim3 *block,
-			    dim3 *grid, int *warp)
+			    const char *device_name, int thread_limit, uint3 *tid, uint3 *bid,
+			    dim3 *block, dim3 *grid, int *warp)
 {
 	struct entry *e;
 
@@ -120,15 +120,16 @@ static void add_variable(const void *host, size_t bytes)
 }
 
 EXPORTED(__cudaRegisterVar)
-void __cudaRegisterVar(void **binary, char *host, char *device_address, const char *device_name, int ext,
-		       size_t bytes, int constant, int global)
+void __cudaRegisterVar(void **binary, char *host, char *device_address, const char *device_name,
+		       int ext, size_t bytes, int constant, int global)
 {
 	add_variable(host, bytes);
 }
 
 EXPORTED(__cudaRegisterManagedVar)
-void __cudaRegisterManagedVar(void **binary, void **host, char *device_address, const char *device_name,
-			      int ext, size_t bytes, int constant, int global)
+void __cudaRegisterManagedVar(void **binary, void **host, char *device_address,
+			      const char *device_name, int ext, size_t bytes, int constant,
+			      int global)
 {
 	*host = calloc(1, bytes);
 }
@@ -147,7 +148,8 @@ static __thread struct {
 static __thread unsigned int pushed_count;
 
 EXPORTED(__cudaPushCallConfiguration)
-unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream)
+unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+					 struct CUstream_st *stream)
 {
 	if (pushed_count == sizeof(pushed) / sizeof(pushed[0]))
 		return 1;
@@ -219,7 +221,8 @@ static CUfunction load(struct entry *e)
 	struct binary *binary = (struct binary *)e->binary;
 	CUkernel kernel;
 
-	if (!binary->library && D(cuLibraryLoadData)(&binary->library, NULL, NULL, NULL, 0, NULL, NULL, 0))
+	if (!binary->library &&
+	    D(cuLibraryLoadData)(&binary->library, NULL, NULL, NULL, 0, NULL, NULL, 0))
 		return NULL;
 	if (D(cuLibraryGetKernel)(&kernel, binary->library, e->name))
 		return NULL;
@@ -297,19 +300,20 @@ static int check(dim3 grid, dim3 block)
 {
 	uint64_t threads = (uint64_t)block.x * block.y * block.z;
 
-	return !grid.x || !grid.y || !grid.z || !threads || threads > 1024 ? cudaErrorInvalidConfiguration
-									   : 0;
+	return !grid.x || !grid.y || !grid.z || !threads || threads > 1024
+		       ? cudaErrorInvalidConfiguration
+		       : 0;
 }
 
-static int launch(CUfunction f, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream,
-		  struct sim_call *call)
+static int launch(CUfunction f, dim3 grid, dim3 block, void **args, size_t shared,
+		  cudaStream_t stream, struct sim_call *call)
 {
 	int err = check(grid, block);
 
 	if (err)
 		return err;
-	return DT(call, cuLaunchKernel, "_ptsz")(f, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-						 (unsigned int)shared, stream, args, NULL);
+	return DT(call, cuLaunchKernel, "_ptsz")(f, grid.x, grid.y, grid.z, block.x, block.y,
+						 block.z, (unsigned int)shared, stream, args, NULL);
 }
 
 int runtime_launch(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
@@ -320,7 +324,8 @@ int runtime_launch(const void *func, dim3 grid, dim3 block, void **args, size_t 
 
 	if (err)
 		return err;
-	return f ? launch(f, grid, block, args, shared, stream, call) : cudaErrorInvalidDeviceFunction;
+	return f ? launch(f, grid, block, args, shared, stream, call)
+		 : cudaErrorInvalidDeviceFunction;
 }
 
 SYMBOL(cudaLaunchKernel)
@@ -330,7 +335,8 @@ SYMBOL(cudaLaunchKernel)
 
 IMPL(cudaLaunchKernel)
 {
-	return runtime_launch(p->func, p->gridDim, p->blockDim, p->args, p->sharedMem, p->stream, call);
+	return runtime_launch(p->func, p->gridDim, p->blockDim, p->args, p->sharedMem, p->stream,
+			      call);
 }
 
 IMPL(__cudaLaunchKernel)
@@ -341,8 +347,8 @@ IMPL(__cudaLaunchKernel)
 		return err;
 	if (!is_known((CUfunction)p->kernel))
 		return cudaErrorInvalidResourceHandle;
-	return launch((CUfunction)p->kernel, p->gridDim, p->blockDim, p->args, p->sharedMem, p->stream,
-		      call);
+	return launch((CUfunction)p->kernel, p->gridDim, p->blockDim, p->args, p->sharedMem,
+		      p->stream, call);
 }
 
 SYMBOL(cudaLaunchCooperativeKernel)
@@ -359,9 +365,9 @@ IMPL(cudaLaunchCooperativeKernel)
 		err = f ? check(p->gridDim, p->blockDim) : cudaErrorInvalidDeviceFunction;
 	if (err)
 		return err;
-	return DT(call, cuLaunchCooperativeKernel, "_ptsz")(f, p->gridDim.x, p->gridDim.y, p->gridDim.z,
-							    p->blockDim.x, p->blockDim.y, p->blockDim.z,
-							    (unsigned int)p->sharedMem, p->stream, p->args);
+	return DT(call, cuLaunchCooperativeKernel, "_ptsz")(
+		f, p->gridDim.x, p->gridDim.y, p->gridDim.z, p->blockDim.x, p->blockDim.y,
+		p->blockDim.z, (unsigned int)p->sharedMem, p->stream, p->args);
 }
 
 SYMBOL(cudaLaunchKernelExC)
@@ -459,7 +465,9 @@ IMPL(cudaLibraryLoadData)
 {
 	int err = runtime_ready();
 
-	return err ? err : D(cuLibraryLoadData)((CUlibrary *)p->library, p->code, NULL, NULL, 0, NULL, NULL, 0);
+	return err ? err
+		   : D(cuLibraryLoadData)((CUlibrary *)p->library, p->code, NULL, NULL, 0, NULL,
+					  NULL, 0);
 }
 
 IMPL(cudaLibraryGetKernel)
@@ -497,8 +505,9 @@ IMPL(cudaGetSymbolSize)
 	return runtime_symbol(p->symbol, p->size) ? 0 : cudaErrorInvalidSymbol;
 }
 
-static int entry_point(const char *symbol, void **out, unsigned int version, unsigned long long flags,
-		       enum cudaDriverEntryPointQueryResult *result, const struct sim_call *call)
+static int entry_point(const char *symbol, void **out, unsigned int version,
+		       unsigned long long flags, enum cudaDriverEntryPointQueryResult *result,
+		       const struct sim_call *call)
 {
 	CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	int err = D(cuInit)(0);

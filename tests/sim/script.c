@@ -38,16 +38,17 @@ struct kernel {
 };
 
 struct script script = {
-	.links = {
-		[LINK_H2D] = {"h2d", 55000000000u, 1500},
-		[LINK_H2D_PAGEABLE] = {"h2d_pageable", 12000000000u, 2500},
-		[LINK_D2H] = {"d2h", 55000000000u, 1500},
-		[LINK_D2H_PAGEABLE] = {"d2h_pageable", 10000000000u, 2500},
-		[LINK_D2D] = {"d2d", 2000000000000u, 1000},
-		[LINK_P2P] = {"p2p", 200000000000u, 2000},
-		[LINK_H2H] = {"h2h", 10000000000u, 500},
-		[LINK_SET] = {"set", 2500000000000u, 1000},
-	},
+	.links =
+		{
+			[LINK_H2D] = {"h2d", 55000000000u, 1500},
+			[LINK_H2D_PAGEABLE] = {"h2d_pageable", 12000000000u, 2500},
+			[LINK_D2H] = {"d2h", 55000000000u, 1500},
+			[LINK_D2H_PAGEABLE] = {"d2h_pageable", 10000000000u, 2500},
+			[LINK_D2D] = {"d2d", 2000000000000u, 1000},
+			[LINK_P2P] = {"p2p", 200000000000u, 2000},
+			[LINK_H2H] = {"h2h", 10000000000u, 500},
+			[LINK_SET] = {"set", 2500000000000u, 1000},
+		},
 	.launch_latency_ns = 3000,
 	.queue_gap_ns = 1000,
 	.sync_latency_ns = 2000,
@@ -148,11 +149,10 @@ static uint64_t number(const char *text)
 		const char *unit;
 		double factor;
 	} units[] = {
-		{"", 1},	  {"ns", 1},	    {"us", 1e3},    {"ms", 1e6},
-		{"s", 1e9},	  {"B", 1},	    {"KiB", 1024},  {"MiB", 1048576},
-		{"GiB", 1073741824}, {"KB", 1e3},   {"MB", 1e6},    {"GB", 1e9},
-		{"MB/s", 1e6},	  {"GB/s", 1e9},    {"TB/s", 1e12}, {"MHz", 1e6},
-		{"GHz", 1e9},	  {"k", 1e3},
+		{"", 1},      {"ns", 1},     {"us", 1e3},      {"ms", 1e6},         {"s", 1e9},
+		{"B", 1},     {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {"KB", 1e3},
+		{"MB", 1e6},  {"GB", 1e9},   {"MB/s", 1e6},    {"GB/s", 1e9},       {"TB/s", 1e12},
+		{"MHz", 1e6}, {"GHz", 1e9},  {"k", 1e3},
 	};
 	char *end;
 	double value;
@@ -193,7 +193,6 @@ static void read_durations(struct script_kernel *kernel, const char *text)
 static void read_kernel(char **words, size_t count)
 {
 	struct kernel *k = need(calloc(1, sizeof(*k)));
-	struct kernel **tail = &kernels;
 	const char *v;
 
 	k->kernel = default_kernel;
@@ -220,9 +219,8 @@ static void read_kernel(char **words, size_t count)
 	}
 	if (!strcmp(k->kernel.pattern, "*"))
 		default_kernel = k->kernel;
-	while (*tail)
-		tail = &(*tail)->next;
-	*tail = k;
+	k->next = kernels;
+	kernels = k;
 }
 
 static void read_device(char **words, size_t count)
@@ -306,7 +304,7 @@ static void read_fault(char **words, size_t count)
 static void read_record(char **words, size_t count)
 {
 	static const char *const names[] = {
-		[SIM_BAD_ZERO] = "zero",	   [SIM_BAD_INVERTED] = "inverted",
+		[SIM_BAD_ZERO] = "zero",           [SIM_BAD_INVERTED] = "inverted",
 		[SIM_BAD_SENTINEL] = "sentinel",   [SIM_BAD_UNKNOWN_KIND] = "unknown_kind",
 		[SIM_BAD_LONG_NAME] = "long_name", [SIM_BAD_NAME_BYTES] = "name_bytes",
 		[SIM_BAD_DUPLICATE] = "duplicate", [SIM_BAD_NULL_NAME] = "null_name",
@@ -416,8 +414,9 @@ static void read_line(char **words, size_t count)
 		script.cupti.drop_first = number(words[1]);
 		script.cupti.drop_count = number(words[2]);
 	} else if (!strcmp(words[0], "clock_step") && count == 3)
-		sim_clock->step(number(words[1]), words[2][0] == '-' ? -(int64_t)number(words[2] + 1)
-								     : (int64_t)number(words[2]));
+		sim_clock->step(number(words[1]), words[2][0] == '-'
+							  ? -(int64_t)number(words[2] + 1)
+							  : (int64_t)number(words[2]));
 	else if (!read_setting(words, count))
 		die("cannot read this line: %s ...", words[0]);
 }
@@ -437,7 +436,8 @@ void script_load(void)
 
 		script_line++;
 		line[strcspn(line, "#\n")] = 0;
-		for (char *w = strtok_r(line, " \t", &save); w && count < 64; w = strtok_r(NULL, " \t", &save))
+		for (char *w = strtok_r(line, " \t", &save); w && count < 64;
+		     w = strtok_r(NULL, " \t", &save))
 			words[count++] = w;
 		if (count)
 			read_line(words, count);

@@ -1,7 +1,8 @@
 /* The contract between the stand-in libraries: clock, script, truth, API calls, device operations.
  *
  * libcuda.so.1 holds the virtual GPU and all state. libcudart and libcupti find it through struct
- * sim_core, as the real ones find the driver through private tables. Nothing here reaches a product.
+ * sim_core, as the real ones find the driver through private tables. Nothing here reaches a
+ * product.
  */
 #pragma once
 
@@ -20,7 +21,10 @@
 #define SIM_CLOCK_SYMBOL "sim_clock_virtual"
 
 /* Values of CUpti_CallbackDomain. */
-enum sim_domain { SIM_DRIVER = 1, SIM_RUNTIME = 2 };
+enum sim_domain {
+	SIM_DRIVER = 1,
+	SIM_RUNTIME = 2
+};
 
 /* Times are nanoseconds on the timeline of CLOCK_REALTIME, without steps. */
 struct sim_clock {
@@ -40,7 +44,8 @@ struct sim_clock {
 extern const struct sim_clock *sim_clock;
 void sim_clock_init(void);
 
-/* One API function. name is what the linker sees, function what CUpti_CallbackData.functionName says. */
+/* One API function. name is what the linker sees, function what CUpti_CallbackData.functionName
+ * says. */
 struct sim_api {
 	const char *name;
 	const char *function;
@@ -72,7 +77,14 @@ struct sim_call {
 
 typedef int (*sim_impl)(const void *params, struct sim_call *call);
 
-enum sim_op_kind { SIM_KERNEL, SIM_COPY, SIM_PEER, SIM_SET, SIM_HOST, SIM_EMPTY };
+enum sim_op_kind {
+	SIM_KERNEL,
+	SIM_COPY,
+	SIM_PEER,
+	SIM_SET,
+	SIM_HOST,
+	SIM_EMPTY
+};
 
 /* One operation of the device, placed in time. Kinds of copy and memory are CUPTI's numbers. */
 struct sim_op {

@@ -16,9 +16,9 @@ SIM_PYTHON ?= python3
 SIM_SAN ?=
 SIM_CFLAGS ?= -O1 -g
 SIM_FLAGS := -std=gnu11 $(SIM_CFLAGS) $(SIM_SAN) -fPIC -fvisibility=hidden -fno-builtin-time \
-	-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
+	-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare \
 	-I$(SIM_DIR) -I$(SIM_OUT) -isystem $(CUDA_INC) -pthread -MMD -MP
-SIM_LINK := -shared -Wl,-Bsymbolic -Wl,-z,defs -pthread $(SIM_SAN)
+SIM_LINK := -shared -Wl,-rpath,'$$ORIGIN' -Wl,--enable-new-dtags -Wl,-Bsymbolic -Wl,-z,defs -pthread $(SIM_SAN)
 
 SIM_CUDA_SRC := $(addprefix $(SIM_DIR),call.c capture.c clock.c context.c driver_copy.c driver_graph.c \
 	driver_init.c driver_launch.c driver_memory.c driver_stream.c function.c graph.c host.c memory.c \
@@ -88,7 +88,7 @@ $(SIM_OUT)/libsimclock.so: $(SIM_DIR)simclock.c | $(SIM_OUT)
 
 # Test programs: C against the real headers, linked with the stand-in runtime.
 SIM_APPS_DIR := $(SIM_DIR)../apps/
-SIM_APP_FLAGS := -std=gnu11 $(SIM_CFLAGS) $(SIM_SAN) -Wall -Wextra -isystem $(CUDA_INC) -I$(SIM_APPS_DIR) \
+SIM_APP_FLAGS := -std=gnu11 $(SIM_CFLAGS) $(SIM_SAN) -Wall -Wextra -Wno-deprecated-declarations -isystem $(CUDA_INC) -I$(SIM_APPS_DIR) \
 	-I$(SIM_DIR) -pthread -MMD -MP
 SIM_APP_NAMES := $(basename $(notdir $(filter-out %/plugin.c %/caller.c %/app.c,$(wildcard $(SIM_APPS_DIR)*.c))))
 SIM_APPS := $(addprefix $(SIM_APPS_OUT)/,$(SIM_APP_NAMES))
@@ -96,13 +96,18 @@ SIM_APPS := $(addprefix $(SIM_APPS_OUT)/,$(SIM_APP_NAMES))
 # Found next to the build without LD_LIBRARY_PATH; RUNPATH, so that LD_LIBRARY_PATH still wins.
 SIM_RPATH := -Wl,-rpath,'$$ORIGIN/../sim' -Wl,--enable-new-dtags
 
-sim-apps: $(SIM_APPS) $(SIM_APPS_OUT)/plugin.so $(SIM_APPS_OUT)/caller12.so $(SIM_APPS_OUT)/caller13.so
+sim-apps: $(SIM_APPS) $(addprefix $(SIM_APPS_OUT)/,all_doors12 launch_loop12) \
+	$(SIM_APPS_OUT)/plugin.so $(SIM_APPS_OUT)/caller12.so $(SIM_APPS_OUT)/caller13.so
 
 # These reach CUDA only through dlopen.
-SIM_APPS_UNLINKED := static_like dlopen_local two_cudarts exec_twice
+SIM_APPS_UNLINKED := static_like dlopen_local two_cudarts
 $(SIM_APPS_OUT)/%: $(SIM_APPS_DIR)%.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcudart.so.13 | $(SIM_APPS_OUT)
 	$(SIM_CC) $(SIM_APP_FLAGS) -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) \
-		$(if $(filter $*,$(SIM_APPS_UNLINKED)),-DAPP_NO_CUDART,$(SIM_OUT)/libcudart.so.13) -ldl -lm
+		$(if $(filter $*,$(SIM_APPS_UNLINKED)),,$(SIM_OUT)/libcudart.so.13) -ldl
+$(SIM_APPS_OUT)/all_doors12: $(SIM_APPS_DIR)all_doors.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcudart.so.12 | $(SIM_APPS_OUT)
+	$(SIM_CC) $(SIM_APP_FLAGS) -DAPP_CUDART=12 -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) $(SIM_OUT)/libcudart.so.12 -ldl
+$(SIM_APPS_OUT)/launch_loop12: $(SIM_APPS_DIR)launch_loop.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcudart.so.12 | $(SIM_APPS_OUT)
+	$(SIM_CC) $(SIM_APP_FLAGS) -DAPP_CUDART=12 -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) $(SIM_OUT)/libcudart.so.12 -ldl
 $(SIM_APPS_OUT)/plugin.so: $(SIM_APPS_DIR)plugin.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcudart.so.13 | $(SIM_APPS_OUT)
 	$(SIM_CC) $(SIM_APP_FLAGS) -fPIC -shared -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) $(SIM_OUT)/libcudart.so.13
 $(SIM_APPS_OUT)/caller12.so: $(SIM_APPS_DIR)caller.c $(SIM_OUT)/libcudart.so.12 | $(SIM_APPS_OUT)

@@ -398,7 +398,8 @@ SIM_ENTRY int sem_timedwait(sem_t *restrict sem, const struct timespec *restrict
 	return real_sem_timedwait(sem, &t);
 }
 
-SIM_ENTRY int sem_clockwait(sem_t *restrict sem, clockid_t id, const struct timespec *restrict deadline)
+SIM_ENTRY int sem_clockwait(sem_t *restrict sem, clockid_t id,
+			    const struct timespec *restrict deadline)
 {
 	struct timespec t = on ? machine_deadline(id, deadline) : *deadline;
 

@@ -1,4 +1,5 @@
-/* What a test program may ask of libsimclock.so; look these up with dlsym, they exist only there. */
+/* What a test program may ask of libsimclock.so; look these up with dlsym, they exist only there.
+ */
 #pragma once
 
 #include <stdint.h>

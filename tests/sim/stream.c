@@ -5,7 +5,7 @@
 
 #include "gpu.h"
 
-/* Graph launches tell their records after the lock is dropped; this many nodes at a time. */
+/* The operations of a graph launch, told to CUPTI after the lock is dropped. */
 struct told {
 	struct sim_op *ops;
 	size_t count, room;
@@ -18,7 +18,8 @@ static void tell_stream(uint32_t cbid, struct CUstream_st *stream)
 	tell_resource(cbid, &data);
 }
 
-struct CUstream_st *stream_create(struct CUctx_st *context, unsigned int flags, int priority, bool legacy)
+struct CUstream_st *stream_create(struct CUctx_st *context, unsigned int flags, int priority,
+				  bool legacy)
 {
 	struct CUstream_st *stream = calloc(1, sizeof(*stream));
 
@@ -50,6 +51,8 @@ int stream_destroy(struct CUstream_st *stream)
 	tell_stream(CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING, stream);
 	gpu_lock();
 	stream->dead = true;
+	free(stream->ends);
+	stream->ends = NULL;
 	gpu_unlock();
 	return 0;
 }
@@ -136,7 +139,8 @@ static void run_at(struct CUctx_st *context, struct work *work, uint64_t start_n
 		uint64_t blocks = (uint64_t)work->op.grid[0] * (uint64_t)work->op.grid[1] *
 				  (uint64_t)work->op.grid[2];
 
-		duration = script_duration(work->function->script, work->function->launches++, blocks);
+		duration =
+			script_duration(work->function->script, work->function->launches++, blocks);
 		if (script.serial_kernels)
 			start_ns = later(start_ns, context->kernel_free_ns);
 		context->kernel_free_ns = start_ns + duration;
@@ -156,8 +160,9 @@ static void wait_for_room(struct CUstream_st *stream)
 	uint64_t oldest;
 
 	gpu_lock();
-	oldest = stream->count >= script.queue_depth ? stream->ends[stream->count % script.queue_depth]
-						     : 0;
+	oldest = stream->count >= script.queue_depth
+			 ? stream->ends[stream->count % script.queue_depth]
+			 : 0;
 	gpu_unlock();
 	wait_until(oldest);
 }
@@ -186,7 +191,8 @@ int stream_submit(struct CUstream_st *stream, struct work *work, struct sim_call
 	gpu_lock();
 	work->op.enqueued_ns = sim_clock->now();
 	run_at(stream->context, work,
-	       start_on(stream, work->op.enqueued_ns + script.launch_latency_ns, work->overlap_ns, traced));
+	       start_on(stream, work->op.enqueued_ns + script.launch_latency_ns, work->overlap_ns,
+			traced));
 	append(stream, work->op.start_ns, work->op.end_ns);
 	gpu_unlock();
 	effect(work);
@@ -206,14 +212,13 @@ uint64_t stream_done_ns(struct CUstream_st *stream)
 
 int stream_wait(struct CUstream_st *stream)
 {
-	CUpti_SynchronizeData data = {stream->context, stream};
 	uint64_t done = stream_done_ns(stream);
 
-	(void)data;
 	/* An idle stream costs no wake-up. */
 	if (done > sim_clock->now())
 		wait_until(done + script.sync_latency_ns);
 	host_drain();
+	tell_synchronized(CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED, stream->context, stream);
 	return 0;
 }
 
@@ -249,7 +254,8 @@ int stream_wait_event(struct CUstream_st *stream, struct CUevent_st *event, stru
 		if (event->capture->invalid)
 			return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 		if (stream->legacy)
-			return capture_invalidate(event->capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+			return capture_invalidate(event->capture,
+						  CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 		if (stream->capture && stream->capture != event->capture)
 			return capture_invalidate(event->capture, CUDA_ERROR_STREAM_CAPTURE_MERGE);
 		call->captured = true;
@@ -335,7 +341,8 @@ static uint64_t replay_graph(struct replay *replay, struct CUgraph_st *graph, ui
 	return end;
 }
 
-int stream_launch_graph(struct CUstream_st *stream, struct CUgraphExec_st *exec, struct sim_call *call)
+int stream_launch_graph(struct CUstream_st *stream, struct CUgraphExec_st *exec,
+			struct sim_call *call)
 {
 	bool traced = records_wanted(SIM_KERNEL);
 	struct replay replay = {

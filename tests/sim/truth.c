@@ -1,4 +1,5 @@
-/* SIM_TRUTH: what really happened, one JSON object a line, written at once so that a kill loses none. */
+/* SIM_TRUTH: what really happened, one JSON object a line, written at once so that a kill loses
+ * none. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,7 +32,8 @@ void truth_open(void)
 		return;
 	mark = strstr(name, "%p");
 	if (mark)
-		snprintf(path, sizeof(path), "%.*s%d%s", (int)(mark - name), name, getpid(), mark + 2);
+		snprintf(path, sizeof(path), "%.*s%d%s", (int)(mark - name), name, getpid(),
+			 mark + 2);
 	else
 		snprintf(path, sizeof(path), "%s", name);
 	truth_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -68,12 +70,13 @@ void truth_call(const struct sim_call *call, bool nested)
 {
 	if (truth_fd < 0)
 		return;
-	truth_write("{\"t\":\"call\",\"pid\":%d,\"tid\":%d,\"api\":\"%s\",\"domain\":\"%s\",\"nested\":%s,"
-		    "\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"corr\":%u,\"captured\":%s,\"ret\":%d}",
-		    getpid(), thread_id(), call->api->name,
-		    call->api->domain == SIM_DRIVER ? "driver" : "runtime", nested ? "true" : "false",
-		    call->begin_ns, call->end_ns, call->correlation, call->captured ? "true" : "false",
-		    call->ret);
+	truth_write(
+		"{\"t\":\"call\",\"pid\":%d,\"tid\":%d,\"api\":\"%s\",\"domain\":\"%s\",\"nested\":%s,"
+		"\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"corr\":%u,\"captured\":%s,\"ret\":%d}",
+		getpid(), thread_id(), call->api->name,
+		call->api->domain == SIM_DRIVER ? "driver" : "runtime", nested ? "true" : "false",
+		call->begin_ns, call->end_ns, call->correlation, call->captured ? "true" : "false",
+		call->ret);
 }
 
 void truth_wait(const char *function, uint64_t begin_ns, uint64_t end_ns)
@@ -104,12 +107,13 @@ void truth_op(const struct sim_op *op)
 	if (truth_fd < 0)
 		return;
 	safe_name(op->name, name, sizeof(name));
-	truth_write("{\"t\":\"op\",\"pid\":%d,\"tid\":%d,\"kind\":\"%s\",\"name\":\"%s\",\"device\":%u,"
-		    "\"context\":%u,\"stream\":%u,\"enqueued\":%" PRIu64 ",\"start\":%" PRIu64
-		    ",\"end\":%" PRIu64 ",\"corr\":%u,\"graph\":%u,\"node\":%" PRIu64
-		    ",\"bytes\":%" PRIu64 ",\"copy_kind\":%u,\"grid\":[%d,%d,%d],\"block\":[%d,%d,%d]}",
-		    getpid(), thread_id(), kinds[op->kind], name, op->device, op->context, op->stream,
-		    op->enqueued_ns, op->start_ns, op->end_ns, op->correlation, op->graph, op->node,
-		    op->bytes, op->copy_kind, op->grid[0], op->grid[1], op->grid[2], op->block[0],
-		    op->block[1], op->block[2]);
+	truth_write(
+		"{\"t\":\"op\",\"pid\":%d,\"tid\":%d,\"kind\":\"%s\",\"name\":\"%s\",\"device\":%u,"
+		"\"context\":%u,\"stream\":%u,\"enqueued\":%" PRIu64 ",\"start\":%" PRIu64
+		",\"end\":%" PRIu64 ",\"corr\":%u,\"graph\":%u,\"node\":%" PRIu64
+		",\"bytes\":%" PRIu64 ",\"copy_kind\":%u,\"grid\":[%d,%d,%d],\"block\":[%d,%d,%d]}",
+		getpid(), thread_id(), kinds[op->kind], name, op->device, op->context, op->stream,
+		op->enqueued_ns, op->start_ns, op->end_ns, op->correlation, op->graph, op->node,
+		op->bytes, op->copy_kind, op->grid[0], op->grid[1], op->grid[2], op->block[0],
+		op->block[1], op->block[2]);
 }

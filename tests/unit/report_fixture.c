@@ -1,5 +1,5 @@
 /* Reports as analyze.c would fill them. */
-#include "report_fixture.h"
+#include "tests/unit/report_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,16 +96,18 @@ static void mlp_kernels(struct device_report *d)
 	struct kernel_report *k;
 
 	add_kernel(d, "nvjet_sm90_tst_64x8_64x16_2x4_h_bz_bias_TNT", 0.061, 2400, 13900);
-	add_kernel(d,
-		   "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
-		   "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)",
-		   0.031, 3600, 1280);
-	k = add_kernel(d,
-		       "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
-		       "at::native::func_wrapper_t<float, at::native::sum_functor<float, float, "
-		       "float>::operator()(at::TensorIterator&)::{lambda(float, float)#1}>, unsigned int, float, "
-		       "4, 4> >(int)",
-		       0.022, 900, 3410);
+	add_kernel(
+		d,
+		"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
+		"std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)",
+		0.031, 3600, 1280);
+	k = add_kernel(
+		d,
+		"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
+		"at::native::func_wrapper_t<float, at::native::sum_functor<float, float, "
+		"float>::operator()(at::TensorIterator&)::{lambda(float, float)#1}>, unsigned int, float, "
+		"4, 4> >(int)",
+		0.022, 900, 3410);
 	k->verdict = (struct verdict){REGIME_MEMORY, LEAF_DRAM, 0.022, 0.3, NULL};
 	k->evidence = EVIDENCE_PRIOR;
 	k = add_kernel(d, "saxpy(float*, float const*, float, int)", 0.004, 300, 1510);
@@ -145,10 +147,11 @@ static void set_coverage(struct process_report *p, uint64_t kernels, uint64_t by
 void report_fixture_mlp(struct report *report)
 {
 	static const double steady[LEAF_COUNT] = {
-		[LEAF_DRAM] = 2.2, [LEAF_TRANSFER] = 3, [LEAF_HOST] = 58, [LEAF_LAUNCH] = 12,
-		[LEAF_SYNC] = 5, [LEAF_UNDERFILLED] = 17, [LEAF_TRACING] = 2.1, [LEAF_UNKNOWN] = 0.7};
-	static const double whole[LEAF_COUNT] = {[LEAF_HOST] = 70, [LEAF_ALLOC] = 25,
-						 [LEAF_UNDERFILLED] = 5};
+		[LEAF_DRAM] = 2.2,    [LEAF_TRANSFER] = 3, [LEAF_HOST] = 58,
+		[LEAF_LAUNCH] = 12,   [LEAF_SYNC] = 5,     [LEAF_UNDERFILLED] = 17,
+		[LEAF_TRACING] = 2.1, [LEAF_UNKNOWN] = 0.7};
+	static const double whole[LEAF_COUNT] = {
+		[LEAF_HOST] = 70, [LEAF_ALLOC] = 25, [LEAF_UNDERFILLED] = 5};
 	struct device_report *d;
 
 	report_init(report);
@@ -162,7 +165,8 @@ void report_fixture_mlp(struct report *report)
 	d->steady.busy_ns = 126000000;
 	d->whole.busy_ns = 620000000;
 	d->steady.launch_queue_gap_ns = 10000000;
-	d->steps = (struct steps){true, 300, 12, 3, 1830000, 1790000, 1950000, 24, "kernel sequence"};
+	d->steps =
+		(struct steps){true, 300, 12, 3, 1830000, 1790000, 1950000, 24, "kernel sequence"};
 	d->verdict = (struct verdict){
 		REGIME_OVERHEAD, LEAF_HOST, 0.94, 0.9,
 		strdup("the GPU was idle 77 % of each step, mostly because the CPU had not called launch yet")};
@@ -174,14 +178,14 @@ void report_fixture_mlp(struct report *report)
 	set_gaps(d, LEAF_SYNC, 300, d->kernels[2].short_name);
 	d->copies = calloc(1, sizeof(*d->copies));
 	d->copy_count = 1;
-	d->copies[0] = (struct copy_report){"host to device", "pageable", "device", 300,
-					    300 * UINT64_C(401408), 22000000, 16470000};
+	d->copies[0] = (struct copy_report){"host to device",       "pageable", "device", 300,
+					    300 * UINT64_C(401408), 22000000,   16470000};
 }
 
 static void fill_gemm(struct report *report, const char *command)
 {
-	static const double steady[LEAF_COUNT] = {[LEAF_COMPUTE] = 99.2, [LEAF_LAUNCH] = 0.5,
-						  [LEAF_TRACING] = 0.3};
+	static const double steady[LEAF_COUNT] = {
+		[LEAF_COMPUTE] = 99.2, [LEAF_LAUNCH] = 0.5, [LEAF_TRACING] = 0.3};
 	struct process_report *p;
 	struct device_report *d;
 	struct kernel_report *k;
@@ -196,8 +200,9 @@ static void fill_gemm(struct report *report, const char *command)
 	d->whole = d->steady;
 	d->steady.busy_ns = UINT64_C(1194000000);
 	d->steps = (struct steps){true, 800, 4, 0, 1500000, 1490000, 1520000, 1, "kernel sequence"};
-	d->verdict = (struct verdict){REGIME_COMPUTE, LEAF_COMPUTE, 0.995, 0.95,
-				      strdup("the tensor pipe is the busiest unit 99 % of the time")};
+	d->verdict =
+		(struct verdict){REGIME_COMPUTE, LEAF_COMPUTE, 0.995, 0.95,
+				 strdup("the tensor pipe is the busiest unit 99 % of the time")};
 	k = add_kernel(d, "nvjet_sm90_tst_320x128_64x3_1x2_h_bz_coopB_NNT", 0.992, 800, 1488000);
 	k->verdict = (struct verdict){REGIME_COMPUTE, LEAF_COMPUTE, 0.992, 0.95, NULL};
 	k->evidence = EVIDENCE_COUNTERS;
@@ -228,10 +233,11 @@ void report_fixture_hooks(struct report *report)
 	p->mode = strdup("hooks");
 	p->cupti = strdup("off: libcupti.so not found");
 	p->complete = false;
-	p->incomplete_reason = strdup("it has no trailer (the program was killed), 3.1 s are there");
+	p->incomplete_reason =
+		strdup("it has no trailer (the program was killed), 3.1 s are there");
 	p->traced_ns = UINT64_C(3100000000);
-	p->coverage = (struct coverage){.launches_hooked = 45321, .launches_seen = 45321, .trace_bytes = 98304,
-					.lost = 12};
+	p->coverage = (struct coverage){
+		.launches_hooked = 45321, .launches_seen = 45321, .trace_bytes = 98304, .lost = 12};
 	p->coverage.dropped = calloc(1, sizeof(*p->coverage.dropped));
 	p->coverage.dropped_count = 1;
 	p->coverage.dropped[0] = (struct loss_report){"ring_full", 12};
@@ -247,8 +253,9 @@ void report_fixture_ranks(struct report *report)
 		report->processes[i].rank = strdup(i ? "1" : "0");
 	}
 	free(report->verdict.sentence);
-	report->verdict = (struct verdict){REGIME_MIXED, LEAF_COMPUTE, 0.5, 0.6,
-					   strdup("rank 0 is overhead-bound, rank 1 compute-bound")};
+	report->verdict =
+		(struct verdict){REGIME_MIXED, LEAF_COMPUTE, 0.5, 0.6,
+				 strdup("rank 0 is overhead-bound, rank 1 compute-bound")};
 }
 
 void report_fixture_hostile(struct report *report)
@@ -261,7 +268,9 @@ void report_fixture_hostile(struct report *report)
 	longest[100000] = '\0';
 	free(report->processes[0].command);
 	report->processes[0].command =
-		strdup("python -c '\033]0;owned\007\033[2J\n\xff\xfe' \xe2\x80\xae" "evil \xc2\x9b" "31m");
+		strdup("python -c '\033]0;owned\007\033[2J\n\xff\xfe' \xe2\x80\xae"
+		       "evil \xc2\x9b"
+		       "31m");
 	k = &report->processes[0].devices[0].kernels[0];
 	free(k->name);
 	free(k->short_name);

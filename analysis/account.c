@@ -1,0 +1,397 @@
+/* A sweep over the starts and ends of one device's operations. */
+#include "account.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Gaps remembered to tell how busy the device was during a wait: 1.5 MB. */
+#define PAST_GAPS 65536u
+
+/* Kernel signatures with medians: 2.6 kB each. */
+#define QUANTILES_LIMIT 16384
+
+int account_init(struct account *a)
+{
+	a->now_ns = a->begin_ns;
+	a->past = malloc(PAST_GAPS * sizeof(*a->past));
+	a->kernel = calloc(a->label_count, sizeof(*a->kernel));
+	if (!a->past || !a->kernel) {
+		account_fini(a);
+		return -1;
+	}
+	a->whole.known = true;
+	for (size_t i = 0; i < a->steady_count; i++)
+		a->steady_window.window_ns += a->steady[i].end_ns - a->steady[i].begin_ns;
+	a->steady_window.known = a->steady_count > 0;
+	return 0;
+}
+
+void account_fini(struct account *a)
+{
+	for (size_t i = 0; a->kernel && i < a->label_count; i++) {
+		free(a->kernel[i].queue);
+		free(a->kernel[i].gap);
+	}
+	free(a->kernel);
+	free(a->past);
+	idle_pieces_fini(&a->pieces);
+	a->kernel = NULL;
+	a->past = NULL;
+}
+
+/* Time of [from, to) in steady intervals. `from` never goes back from call to call. */
+static uint64_t steady_part(struct account *a, uint64_t from, uint64_t to)
+{
+	uint64_t part = 0;
+
+	while (a->steady_at < a->steady_count && a->steady[a->steady_at].end_ns <= from)
+		a->steady_at++;
+	for (size_t i = a->steady_at; i < a->steady_count && a->steady[i].begin_ns < to; i++) {
+		uint64_t begin = a->steady[i].begin_ns > from ? a->steady[i].begin_ns : from;
+		uint64_t end = a->steady[i].end_ns < to ? a->steady[i].end_ns : to;
+
+		part += end - begin;
+	}
+	return part;
+}
+
+static bool in_steady(const struct account *a, uint64_t t)
+{
+	for (size_t i = a->steady_at; i < a->steady_count && a->steady[i].begin_ns <= t; i++)
+		if (t < a->steady[i].end_ns)
+			return true;
+	return false;
+}
+
+/* Idle time of the device before `t`. */
+static uint64_t idle_before(const struct account *a, uint64_t t)
+{
+	uint64_t low = a->past_count > PAST_GAPS ? a->past_count - PAST_GAPS : 0;
+	uint64_t high = a->past_count;
+	const struct past_gap *gap;
+
+	while (high - low > 1) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (a->past[middle % PAST_GAPS].begin_ns <= t)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (high == low)
+		return 0;
+	gap = &a->past[low % PAST_GAPS];
+	if (t <= gap->begin_ns)
+		return gap->idle_ns;
+	return gap->idle_ns + (t < gap->end_ns ? t : gap->end_ns) - gap->begin_ns;
+}
+
+static uint64_t device_busy(const void *device, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct account *a = device;
+	uint64_t idle;
+
+	if (from_ns < a->begin_ns)
+		from_ns = a->begin_ns;
+	if (to_ns <= from_ns)
+		return 0;
+	idle = idle_before(a, to_ns) - idle_before(a, from_ns);
+	return to_ns - from_ns > idle ? to_ns - from_ns - idle : 0;
+}
+
+/* The operations of a slice that decide it: kernels, else collectives, else copies. */
+static enum active_kind leading(const struct account *a, uint64_t begin, unsigned count[3])
+{
+	memset(count, 0, 3 * sizeof(*count));
+	for (unsigned i = 0; i < a->active_count; i++)
+		count[a->active[i].kind] += a->active[i].from_ns <= begin;
+	if (count[ACTIVE_KERNEL])
+		return ACTIVE_KERNEL;
+	return count[ACTIVE_COLLECTIVE] ? ACTIVE_COLLECTIVE : ACTIVE_COPY;
+}
+
+static enum leaf slice_leaf(const struct account *a, enum active_kind kind, uint64_t begin)
+{
+	struct decide_input sum;
+	const struct signature_label *label = NULL;
+	bool several = false;
+
+	if (kind != ACTIVE_KERNEL)
+		return kind == ACTIVE_COPY ? LEAF_TRANSFER : LEAF_COMMUNICATION;
+	for (unsigned i = 0; i < a->active_count; i++) {
+		if (a->active[i].kind != kind || a->active[i].from_ns > begin)
+			continue;
+		if (!label) {
+			label = &a->label[a->active[i].index];
+			continue;
+		}
+		if (!several)
+			sum = label->input;
+		several = true;
+		decide_add(&sum, &a->label[a->active[i].index].input);
+	}
+	return several ? decide(&sum).leaf : label->decision.leaf;
+}
+
+/* Splits `part` ns of the steady window equally between the operations that lead; what does not divide goes to the first. */
+static void share_out(struct account *a, enum active_kind kind, uint64_t begin, uint64_t part,
+		      unsigned among)
+{
+	uint64_t rest = part % among;
+
+	for (unsigned i = 0; i < a->active_count; i++) {
+		struct active_op *op = &a->active[i];
+
+		if (op->kind != kind || op->from_ns > begin)
+			continue;
+		if (kind == ACTIVE_COPY)
+			a->copy[op->index].exposed_ns += part / among + rest;
+		else
+			a->kernel[op->index].busy_ns += part / among + rest;
+		rest = 0;
+	}
+}
+
+static void add_slice(struct account *a, uint64_t begin, uint64_t end)
+{
+	uint64_t part = steady_part(a, begin, end);
+	unsigned count[3];
+	enum active_kind kind = leading(a, begin, count);
+	enum leaf leaf = slice_leaf(a, kind, begin);
+
+	a->whole.leaf_ns[leaf] += end - begin;
+	a->whole.busy_ns += end - begin;
+	if (kind != ACTIVE_COPY)
+		a->whole.kernel_ns += end - begin;
+	if (!part)
+		return;
+	a->steady_window.leaf_ns[leaf] += part;
+	a->steady_window.busy_ns += part;
+	if (kind != ACTIVE_COPY)
+		a->steady_window.kernel_ns += part;
+	share_out(a, kind, begin, part, count[kind]);
+}
+
+/* The next moment up to `to` at which an active operation ends or begins to count. */
+static uint64_t next_cut(const struct account *a, uint64_t to)
+{
+	for (unsigned i = 0; i < a->active_count; i++) {
+		const struct active_op *op = &a->active[i];
+
+		if (op->end_ns < to)
+			to = op->end_ns;
+		if (op->from_ns > a->now_ns && op->from_ns < to)
+			to = op->from_ns;
+	}
+	return to;
+}
+
+static void drop_ended(struct account *a)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < a->active_count; i++)
+		if (a->active[i].end_ns > a->now_ns)
+			a->active[kept++] = a->active[i];
+	a->active_count = kept;
+}
+
+/* Accounts for busy time up to `to`, or up to where the device runs dry. */
+static void run_busy(struct account *a, uint64_t to)
+{
+	while (a->active_count && a->now_ns < to) {
+		uint64_t cut = next_cut(a, to);
+
+		add_slice(a, a->now_ns, cut);
+		a->now_ns = cut;
+		drop_ended(a);
+	}
+}
+
+static void add_idle_piece(struct account *a, const struct idle_piece *piece,
+			   const struct idle_gap *gap)
+{
+	uint64_t length = piece->end_ns - piece->begin_ns;
+	uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns);
+	struct worst_gap worst = {piece->begin_ns, part, GAP_AT_END, 0, gap->thread};
+
+	a->whole.leaf_ns[piece->leaf] += length;
+	if (piece->queue)
+		a->whole.launch_queue_gap_ns += length;
+	if (!part)
+		return;
+	a->steady_window.leaf_ns[piece->leaf] += part;
+	if (piece->queue)
+		a->steady_window.launch_queue_gap_ns += part;
+	if (gap->op) {
+		worst.before = gap->op->is_copy ? GAP_BEFORE_COPY : GAP_BEFORE_KERNEL;
+		worst.what = gap->op->is_copy ? gap->op->copy_kind : gap->op->signature;
+	}
+	gap_note(&a->gap[piece->leaf], &worst);
+}
+
+static void add_gap(struct account *a, const struct idle_gap *gap)
+{
+	a->past[a->past_count++ % PAST_GAPS] =
+		(struct past_gap){gap->begin_ns, gap->end_ns, a->idle_ns};
+	idle_split(gap, a->blind, &a->cost, &a->pieces);
+	for (size_t i = 0; i < a->pieces.count; i++)
+		add_idle_piece(a, &a->pieces.piece[i], gap);
+	a->idle_ns += gap->end_ns - gap->begin_ns;
+	a->now_ns = gap->end_ns;
+}
+
+/* An event holds an operation for as long as what it stands for runs; what was over when the gap began held nothing. */
+static bool is_held(const struct account *a, const struct issued_op *issued)
+{
+	return issued->held || (issued->launch && issued->release_ns > a->now_ns &&
+				issued->release_ns > issued->launch->end_ns);
+}
+
+static void add_gap_before(struct account *a, const struct issued_op *issued)
+{
+	struct idle_gap gap = {
+		.begin_ns = a->now_ns,
+		.end_ns = issued->op->begin_ns,
+		.op = issued->op,
+		.launch = issued->launch,
+		.log = issued->log,
+		.thread = issued->launch ? issued->launch->thread : 0,
+		.held = is_held(a, issued),
+		.busy = device_busy,
+		.device = a,
+	};
+
+	add_gap(a, &gap);
+}
+
+static struct quantile *quantile_of(struct account *a, struct quantile **quantile)
+{
+	if (!*quantile && a->quantiles < QUANTILES_LIMIT) {
+		*quantile = calloc(1, sizeof(**quantile));
+		a->quantiles += *quantile != NULL;
+	}
+	return *quantile;
+}
+
+static void note_kernel(struct account *a, const struct issued_op *issued, uint64_t gap_ns)
+{
+	const struct op *op = issued->op;
+	struct kernel_stat *stat = &a->kernel[op->signature];
+	struct quantile *q;
+
+	stat->launches++;
+	stat->graph_launches += op->graph != 0;
+	stat->total_ns += op->end_ns - op->begin_ns;
+	q = quantile_of(a, &stat->gap);
+	if (q)
+		quantile_add(q, gap_ns);
+	if (!issued->launch || op->graph)
+		return;
+	q = quantile_of(a, &stat->queue);
+	if (q)
+		quantile_add(q, op->begin_ns > issued->launch->end_ns ?
+					op->begin_ns - issued->launch->end_ns :
+					0);
+}
+
+/* The row for copies of this kind; beyond COPY_STATS kinds, the last one takes all. */
+static uint32_t copy_row(struct account *a, const struct op *op)
+{
+	unsigned i;
+
+	for (i = 0; i < a->copy_count; i++)
+		if (a->copy[i].kind == op->copy_kind && a->copy[i].source == op->source_kind &&
+		    a->copy[i].target == op->target_kind)
+			return i;
+	if (i == COPY_STATS)
+		return COPY_STATS - 1;
+	a->copy[i].kind = op->copy_kind;
+	a->copy[i].source = op->source_kind;
+	a->copy[i].target = op->target_kind;
+	return a->copy_count++;
+}
+
+static void note_copy(struct account *a, const struct op *op, uint32_t row)
+{
+	a->copy[row].count++;
+	a->copy[row].bytes += op->bytes;
+	a->copy[row].total_ns += op->end_ns - op->begin_ns;
+}
+
+/* Makes it active. A kernel waits for those of its stream that still run (programmatic dependent launch). */
+static void activate(struct account *a, const struct op *op, uint32_t index)
+{
+	struct active_op active = {.end_ns = op->end_ns,
+				   .from_ns = op->begin_ns,
+				   .stream = op->stream,
+				   .index = index,
+				   .kind = ACTIVE_COPY};
+
+	if (!op->is_copy)
+		active.kind = a->label[index].input.collective ? ACTIVE_COLLECTIVE : ACTIVE_KERNEL;
+	for (unsigned i = 0; !op->is_copy && i < a->active_count; i++)
+		if (a->active[i].stream == op->stream && a->active[i].kind != ACTIVE_COPY &&
+		    a->active[i].end_ns > active.from_ns)
+			active.from_ns = a->active[i].end_ns;
+	if (active.from_ns >= active.end_ns)
+		return;
+	if (a->active_count == ACTIVE_LIMIT) {
+		a->crowded++;
+		return;
+	}
+	a->active[a->active_count++] = active;
+}
+
+void account_add(struct account *a, const struct issued_op *issued)
+{
+	const struct op *op = issued->op;
+	uint64_t gap_ns = 0;
+	uint32_t index;
+
+	if (op->begin_ns < a->now_ns)
+		return;
+	run_busy(a, op->begin_ns);
+	if (a->now_ns < op->begin_ns) {
+		gap_ns = op->begin_ns - a->now_ns;
+		add_gap_before(a, issued);
+	}
+	index = op->is_copy ? copy_row(a, op) : op->signature;
+	if (in_steady(a, op->begin_ns)) {
+		if (op->is_copy)
+			note_copy(a, op, index);
+		else
+			note_kernel(a, issued, gap_ns);
+	}
+	activate(a, op, index);
+	a->last_log = issued->log;
+	a->last_thread = issued->launch ? issued->launch->thread : 0;
+}
+
+static uint64_t sum_of(const struct window *window)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < LEAF_COUNT; i++)
+		sum += window->leaf_ns[i];
+	return sum;
+}
+
+void account_finish(struct account *a, uint64_t end_ns)
+{
+	struct idle_gap rest = {.end_ns = end_ns,
+				.log = a->last_log,
+				.thread = a->last_thread,
+				.busy = device_busy,
+				.device = a};
+
+	run_busy(a, UINT64_MAX);
+	rest.begin_ns = a->now_ns;
+	if (rest.begin_ns < rest.end_ns)
+		add_gap(a, &rest);
+	a->whole.window_ns = a->now_ns - a->begin_ns;
+	assert(sum_of(&a->whole) == a->whole.window_ns);
+	assert(sum_of(&a->steady_window) == a->steady_window.window_ns);
+	(void)sum_of;
+}

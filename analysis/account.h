@@ -1,0 +1,106 @@
+/* The time of one device: every nanosecond of its windows goes to one leaf. */
+#ifndef ACCOUNT_H
+#define ACCOUNT_H
+
+#include "decide.h"
+#include "gaps.h"
+#include "idle.h"
+#include "quantile.h"
+#include "steps.h"
+
+/* Operations that a device runs at one time at most; CUDA's own limit is 128 grids. More are damage and are counted. */
+#define ACTIVE_LIMIT 256
+
+/* What a device knows of a kernel signature before the accounting: it is decided once, by the mean of its launches. */
+struct signature_label {
+	struct decide_input input;
+	struct decision decision;
+};
+
+/* What happened with a kernel signature in the steady window. */
+struct kernel_stat {
+	uint64_t launches, graph_launches;
+	uint64_t total_ns, busy_ns;
+	struct quantile *queue, *gap; /* ns; NULL until needed, or beyond QUANTILES_LIMIT */
+};
+
+struct copy_stat {
+	uint32_t kind, source, target; /* enum copy_kind, memory_kind */
+	uint64_t count, bytes, total_ns, exposed_ns;
+};
+
+#define COPY_STATS 64
+
+struct active_op {
+	uint64_t end_ns;
+	uint64_t from_ns; /* counts from here on: an earlier kernel of its stream goes before */
+	uint64_t stream;
+	uint32_t index; /* signature, or row of the copy statistics */
+	enum active_kind {
+		ACTIVE_KERNEL,
+		ACTIVE_COLLECTIVE,
+		ACTIVE_COPY,
+	} kind;
+};
+
+struct past_gap {
+	uint64_t begin_ns, end_ns;
+	uint64_t idle_ns; /* of the device before it */
+};
+
+struct account {
+	/* given */
+	uint64_t begin_ns; /* of the whole window */
+	const struct interval *steady;
+	size_t steady_count;
+	const struct signature_label *label;
+	size_t label_count;
+	const struct blind *blind;
+	struct tracing_cost cost;
+	/* state */
+	uint64_t now_ns;
+	size_t steady_at;
+	struct active_op active[ACTIVE_LIMIT];
+	unsigned active_count;
+	uint32_t last_thread; /* that issued the last operation */
+	const struct thread_log *last_log;
+	struct past_gap *past; /* ring */
+	uint64_t past_count;
+	uint64_t idle_ns;
+	struct idle_pieces pieces;
+	size_t quantiles;
+	/* found */
+	struct window whole, steady_window;
+	struct kernel_stat *kernel; /* by signature */
+	struct copy_stat copy[COPY_STATS];
+	unsigned copy_count;
+	struct gap_stat gap[LEAF_COUNT];
+	uint64_t crowded; /* operations beyond ACTIVE_LIMIT: not in the slices */
+};
+
+/* An operation and what is known of the call behind it; both pointers may be NULL. */
+struct issued_op {
+	const struct op *op;
+	const struct launch *launch;
+	const struct thread_log *log; /* of the calling thread */
+	bool held;           /* by a host function, a value in memory or an event that the trace does not see */
+	uint64_t release_ns; /* end of the last operation behind an event that it had to wait for; 0 = none */
+};
+
+/*
+ * Begins the accounting with the given fields set and all others zero: -1 without memory. `steady` intervals are in order and
+ * apart.
+ */
+int account_init(struct account *account);
+void account_fini(struct account *account);
+
+/* An operation of the device, in the order of begin. */
+void account_add(struct account *account, const struct issued_op *issued);
+
+/*
+ * Nothing comes any more: accounts for the rest of the window, which ends at `end_ns`, not before the last operation does. From then on
+ * the leaves of both windows sum exactly to their length.
+ */
+void account_finish(struct account *account, uint64_t end_ns);
+
+#endif

@@ -1,0 +1,288 @@
+/* Trace, clock, survey, steps, replay, summary: in this order. */
+#include "process.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "replay.h"
+#include "summary.h"
+
+struct work {
+	struct trace trace;
+	struct clock clock;
+	struct blind blind;
+	struct survey survey;
+	struct replay replay;
+	struct account account[SURVEY_DEVICES];
+	struct step_list steps[SURVEY_DEVICES];
+	struct signature_label *label[SURVEY_DEVICES];
+	uint64_t origin_ns; /* first event */
+};
+
+static char *meta_copy(const struct vocabulary *v, const char *key)
+{
+	const char *value = vocabulary_meta(v, key);
+
+	return value ? strdup(value) : NULL;
+}
+
+static uint64_t meta_number(const struct vocabulary *v, const char *key)
+{
+	const char *value = vocabulary_meta(v, key);
+
+	return value ? strtoull(value, NULL, 10) : 0;
+}
+
+/* "2026-08-20T12:34:56Z" */
+static char *start_words(const struct trace *trace)
+{
+	uint64_t ns = meta_number(&trace->vocabulary, "process.start_ns");
+	char text[64];
+	struct tm tm;
+	time_t t;
+
+	if (!ns)
+		ns = trace->reader.header.created_ns;
+	t = (time_t)(ns / UINT64_C(1000000000));
+	if (!gmtime_r(&t, &tm) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		return NULL;
+	return strdup(text);
+}
+
+static char *cupti_words(const struct vocabulary *v)
+{
+	const char *state = vocabulary_meta(v, "cupti.state");
+	const char *version = vocabulary_meta(v, "cupti.version");
+	const char *reason = vocabulary_meta(v, "cupti.reason");
+	char *words;
+
+	if (!state && !version)
+		return NULL;
+	if (asprintf(&words, "%s%s%s%s%s", version ? version : "", version && state ? ", " : "",
+		     state ? state : "", reason ? ": " : "", reason ? reason : "") < 0)
+		return NULL;
+	return words;
+}
+
+static void fill_identity(const struct trace *trace, struct process_report *report)
+{
+	const struct vocabulary *v = &trace->vocabulary;
+
+	report->path = strdup(trace->path);
+	report->command = meta_copy(v, "process.command");
+	report->host = meta_copy(v, "host.name");
+	report->rank = meta_copy(v, "run.rank");
+	report->version = meta_copy(v, "boundshim.version");
+	report->mode = meta_copy(v, "boundshim.mode");
+	report->start = start_words(trace);
+	report->cupti = cupti_words(v);
+	report->pid = meta_number(v, "process.pid");
+	report->driver_version = (unsigned)meta_number(v, "cuda.driver_version");
+}
+
+static void add_loss(struct coverage *c, const char *cause, uint64_t count)
+{
+	if (!count || !c->dropped)
+		return;
+	c->dropped[c->dropped_count++] = (struct loss_report){cause, count};
+}
+
+static void fill_losses(const struct work *w, struct coverage *c)
+{
+	const struct timeline_counts *ops = &w->survey.counts, *calls = &w->replay.call_counts;
+	const struct bst_reader *reader = &w->trace.reader;
+	uint64_t crowded = ops->crowded + calls->crowded;
+
+	c->dropped = calloc(BST_CAUSE_COUNT + 3, sizeof(*c->dropped));
+	for (unsigned i = 0; i < BST_CAUSE_COUNT; i++) {
+		const char *name = bst_enum_name("loss", i + 1);
+
+		add_loss(c, name ? name : "other", reader->losses[i]);
+		/* Such records are there: only their times are not usable. */
+		if (i + 1 != BST_ENUM_LOSS_TIME_INVALID)
+			c->lost += reader->losses[i];
+	}
+	for (unsigned i = 0; i < SURVEY_DEVICES; i++)
+		crowded += w->account[i].crowded;
+	add_loss(c, "times_unusable", ops->time_invalid + calls->time_invalid);
+	add_loss(c, "out_of_order", ops->late + calls->late);
+	add_loss(c, "too_crowded", crowded);
+}
+
+static void fill_coverage(const struct work *w, struct process_report *report)
+{
+	const struct replay *r = &w->replay;
+	const struct cost_row *cost = w->trace.vocabulary.cost;
+	struct coverage *c = &report->coverage;
+
+	c->kernels = w->survey.counts.kernels;
+	c->copies = w->survey.counts.copies;
+	c->launches_hooked = r->launches_hooked;
+	c->launches_seen = r->launches_seen;
+	c->launches_captured = r->launches_captured;
+	c->graph_launches = r->graph_launches;
+	c->kernels_explained = r->kernels_explained;
+	c->trace_bytes = w->trace.size;
+	c->hook_ns = cost[BST_ENUM_COST_KIND_HOOK].total_ns +
+		     cost[BST_ENUM_COST_KIND_CALLBACK].total_ns;
+	for (size_t i = 0; i < report->device_count; i++)
+		c->tracing_ns += report->devices[i].whole.leaf_ns[LEAF_TRACING];
+	fill_losses(w, c);
+}
+
+static int find_steps(struct work *w)
+{
+	const struct vocabulary *v = &w->trace.vocabulary;
+
+	for (unsigned i = 0; i < SURVEY_DEVICES; i++) {
+		struct device_survey *d = w->survey.device[i];
+		struct account *a = &w->account[i];
+
+		if (!d)
+			continue;
+		w->label[i] = summary_labels(v, i, d, &a->label_count);
+		if (!w->label[i])
+			return -1;
+		a->label = w->label[i];
+		a->steady = d->phase;
+		a->steady_count = d->phase_count;
+		if (steps_find(&d->sequence, v, d->busy_ns, &w->steps[i])) {
+			a->steady = w->steps[i].interval;
+			a->steady_count = w->steps[i].interval_count;
+		}
+		/* 80 MB on ten million kernels, not needed any more. */
+		sequence_fini(&d->sequence);
+		w->replay.account[i] = a;
+	}
+	return 0;
+}
+
+static uint64_t count_calls(const struct trace *trace)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < trace->chunk_count; i++)
+		if (trace->chunk[i].table == BST_TABLE_CALL)
+			calls += trace->chunk[i].rows;
+	return calls;
+}
+
+static int run(struct work *w)
+{
+	const struct vocabulary *v = &w->trace.vocabulary;
+
+	if (clock_init(&w->clock, v->clock, v->clock_count) ||
+	    survey_init(&w->survey, &w->trace, &w->clock) ||
+	    blind_init(&w->blind, &w->trace, &w->clock) || find_steps(w))
+		return -1;
+	w->replay.trace = &w->trace;
+	w->replay.clock = &w->clock;
+	w->replay.blind = &w->blind;
+	w->replay.calls = count_calls(&w->trace);
+	if (replay_run(&w->replay, w->survey.first_ns, w->survey.last_ns))
+		return -1;
+	w->origin_ns = w->survey.first_ns;
+	if (w->replay.first_call_ns && (!w->origin_ns || w->replay.first_call_ns < w->origin_ns))
+		w->origin_ns = w->replay.first_call_ns;
+	return 0;
+}
+
+/* Without device records there is one device, about which nothing is known but when its process ran. */
+static void fill_blank_device(const struct work *w, struct device_report *report)
+{
+	const struct vocabulary *v = &w->trace.vocabulary;
+
+	summary_identity(v, v->attribute_count ? v->attribute[0].device : 0, report);
+	report->whole.known = w->replay.end_ns > w->origin_ns;
+	report->whole.window_ns = w->replay.end_ns - w->origin_ns;
+	report->whole.leaf_ns[LEAF_UNKNOWN] = report->whole.window_ns;
+	report->verdict = (struct verdict){REGIME_UNKNOWN, LEAF_UNKNOWN, 1, 0, NULL};
+	summary_gaps(&w->trace, &w->replay.pauses, w->origin_ns, &report->gaps[LEAF_UNKNOWN]);
+	if (asprintf(&report->verdict.sentence,
+		     "without device records the trace only tells what the CPU did: %" PRIu64
+		     " launches, and %.1f s between CUDA calls",
+		     w->replay.launches_seen + w->replay.graph_launches,
+		     (double)w->replay.pauses.total_ns / 1e9) < 0)
+		report->verdict.sentence = NULL;
+}
+
+static int fill_devices(const struct work *w, struct process_report *report)
+{
+	uint64_t steady_ns = UINT64_MAX;
+
+	report->devices = calloc(SURVEY_DEVICES, sizeof(*report->devices));
+	if (!report->devices)
+		return -1;
+	for (unsigned i = 0; i < SURVEY_DEVICES; i++) {
+		struct device_report *device = &report->devices[report->device_count];
+		struct summary_input in = {
+			.trace = &w->trace,
+			.device = i,
+			.account = &w->account[i],
+			.steps = w->steps[i].count ? &w->steps[i] : NULL,
+			.origin_ns = w->origin_ns,
+		};
+
+		if (!w->survey.device[i])
+			continue;
+		summary_device(&in, device);
+		report->device_count++;
+		if (device->steady.known && device->steady.begin_ns < steady_ns)
+			steady_ns = device->steady.begin_ns;
+	}
+	if (!report->device_count)
+		fill_blank_device(w, &report->devices[report->device_count++]);
+	report->traced_ns = w->replay.end_ns - w->origin_ns;
+	report->startup_ns = steady_ns == UINT64_MAX ? 0 : steady_ns;
+	return 0;
+}
+
+static void finish(struct work *w)
+{
+	for (unsigned i = 0; i < SURVEY_DEVICES; i++) {
+		account_fini(&w->account[i]);
+		steps_fini(&w->steps[i]);
+		free(w->label[i]);
+	}
+	replay_fini(&w->replay);
+	survey_fini(&w->survey);
+	blind_fini(&w->blind);
+	clock_fini(&w->clock);
+	trace_close(&w->trace);
+	free(w);
+}
+
+enum process_status process_analyze(const char *path, struct process_report *report, char **note)
+{
+	struct work *w = calloc(1, sizeof(*w));
+	enum process_status status = PROCESS_NONE;
+	uint64_t begin, end;
+
+	*note = NULL;
+	if (!w)
+		return PROCESS_NONE;
+	if (trace_open(&w->trace, path, note))
+		goto out;
+	if (run(w) || fill_devices(w, report)) {
+		*note = strdup("out of memory");
+		goto out;
+	}
+	fill_identity(&w->trace, report);
+	fill_coverage(w, report);
+	begin = w->origin_ns;
+	end = w->replay.end_ns;
+	report->complete = trace_complete(&w->trace);
+	report->incomplete_reason =
+		trace_damage(&w->trace, blind_intact(&w->blind, begin, end), end - begin);
+	if (report->incomplete_reason)
+		*note = strdup(report->incomplete_reason);
+	status = trace_damaged(&w->trace) ? PROCESS_DAMAGED :
+		 report->complete	  ? PROCESS_WHOLE :
+					    PROCESS_TORN;
+out:
+	finish(w);
+	return status;
+}

@@ -1,0 +1,236 @@
+/* Calls run a little ahead of operations, so that the call behind an operation is known when it begins. */
+#include "replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How far device and host times may disagree beyond what the recorder states. */
+#define SLACK_LEAST_NS 20000
+#define SLACK_MOST_NS  1000000
+
+static bool ran(const struct call *call)
+{
+	return !(call->flags & (BST_ENUM_CALL_FLAG_FAILED | BST_ENUM_CALL_FLAG_CAPTURED));
+}
+
+static bool issues(const struct call *call)
+{
+	switch (call->klass) {
+	case BST_ENUM_CLASS_LAUNCH:
+	case BST_ENUM_CLASS_GRAPH_LAUNCH:
+	case BST_ENUM_CLASS_COPY:
+	case BST_ENUM_CLASS_SET:
+	case BST_ENUM_CLASS_PREFETCH:
+		return ran(call);
+	default:
+		return false;
+	}
+}
+
+static void count_launch(struct replay *r, const struct call *call)
+{
+	uint8_t other = BST_ENUM_CALL_FLAG_DRIVER | BST_ENUM_CALL_FLAG_NESTED;
+
+	if (call->klass == BST_ENUM_CLASS_GRAPH_LAUNCH && ran(call))
+		r->graph_launches++;
+	if (call->klass != BST_ENUM_CLASS_LAUNCH)
+		return;
+	if (call->flags & BST_ENUM_CALL_FLAG_CAPTURED)
+		r->launches_captured++;
+	if (!ran(call))
+		return;
+	r->launches_seen++;
+	r->launches_hooked += !(call->flags & other);
+}
+
+static void note_pause(struct replay *r, const struct call *call)
+{
+	uint64_t *end = &r->log_end_ns[call->thread];
+	struct worst_gap pause = {*end, call->begin_ns - *end, GAP_BEFORE_CALL, call->api,
+				  call->thread};
+
+	if (*end && call->begin_ns > *end)
+		gap_note(&r->pauses, &pause);
+	if (call->end_ns > *end)
+		*end = call->end_ns;
+}
+
+static void remember(struct replay *r, const struct call *call, uint64_t span)
+{
+	struct launch launch = {
+		.span = span,
+		.correlation = call->correlation,
+		.thread = call->thread,
+		.klass = call->klass,
+		.flags = call->flags,
+		.begin_ns = call->begin_ns,
+		.end_ns = call->end_ns,
+	};
+
+	if (call->thread)
+		thread_log_outer(&r->log[call->thread], call, &launch.begin_ns, &launch.end_ns);
+	if (issues(call))
+		launch.hold = holds_launch(&r->holds, call);
+	join_add(&r->join, &launch);
+}
+
+static void take_call(struct replay *r, const struct call *call)
+{
+	const struct vocabulary *v = &r->trace->vocabulary;
+	bool blocking = call->api && v->api[call->api - 1].blocking;
+	uint64_t span = UINT64_MAX;
+
+	if (!r->first_call_ns)
+		r->first_call_ns = call->begin_ns;
+	if (call->end_ns > r->last_call_ns)
+		r->last_call_ns = call->end_ns;
+	count_launch(r, call);
+	if (call->thread) {
+		span = thread_log_add(&r->log[call->thread], call, blocking, issues(call));
+		note_pause(r, call);
+	}
+	if (!ran(call))
+		return;
+	holds_note(&r->holds, call);
+	if (call->correlation)
+		remember(r, call, span);
+	else if (issues(call))
+		holds_launch(&r->holds, call);
+}
+
+/* End of the last operation that the launch had to wait for, as far as the events are known. */
+static uint64_t release_of(struct replay *r, const struct launch *launch)
+{
+	uint64_t release = 0;
+
+	for (unsigned i = 0; i < HOLD_EVENTS; i++) {
+		const struct launch *other = join_find(&r->join, launch->hold.event_correlation[i]);
+
+		if (other && other->op_end_ns > release)
+			release = other->op_end_ns;
+	}
+	return release;
+}
+
+/* A copy of pageable memory that was over when its call returned: the caller waited for it. */
+static bool waited(const struct op *op, const struct launch *launch)
+{
+	return op->is_copy && op->end_ns <= launch->end_ns &&
+	       (op->source_kind == BST_ENUM_MEMORY_KIND_PAGEABLE ||
+		op->target_kind == BST_ENUM_MEMORY_KIND_PAGEABLE);
+}
+
+static void join_op(struct replay *r, const struct op *op, struct launch *launch,
+		    struct issued_op *issued)
+{
+	issued->launch = launch;
+	if (launch->thread) {
+		issued->log = &r->log[launch->thread];
+		if (waited(op, launch))
+			thread_log_waited(&r->log[launch->thread], launch->span);
+	}
+	issued->held = launch->hold.host || launch->hold.unknown;
+	issued->release_ns = release_of(r, launch);
+	if (op->end_ns > launch->op_end_ns)
+		launch->op_end_ns = op->end_ns;
+	if (!op->is_copy && (!op->graph || op->has_node))
+		r->kernels_explained++;
+}
+
+static void take_op(struct replay *r, const struct op *op, uint64_t slack_ns)
+{
+	struct launch *launch = join_find(&r->join, op->correlation);
+	struct issued_op issued = {.op = op};
+
+	/* An id may be used again after 2^32 calls; a call that is yet to come is not the one. */
+	if (launch && launch->begin_ns <= op->begin_ns + slack_ns)
+		join_op(r, op, launch, &issued);
+	account_add(r->account[op->device], &issued);
+}
+
+static int prepare(struct replay *r)
+{
+	r->log_count = (size_t)r->trace->vocabulary.threads.count + 1;
+	r->log = calloc(r->log_count, sizeof(*r->log));
+	r->log_end_ns = calloc(r->log_count, sizeof(*r->log_end_ns));
+	holds_init(&r->holds);
+	return r->log && r->log_end_ns && join_init(&r->join) == 0 ? 0 : -1;
+}
+
+static int begin_accounts(struct replay *r, uint64_t begin_ns)
+{
+	for (unsigned i = 0; i < SURVEY_DEVICES; i++) {
+		struct account *a = r->account[i];
+
+		if (!a)
+			continue;
+		a->begin_ns = begin_ns;
+		a->blind = r->blind;
+		a->cost = tracing_cost_of(&r->trace->vocabulary, r->calls);
+		if (account_init(a))
+			return -1;
+	}
+	return 0;
+}
+
+static void walk(struct replay *r, struct timeline *ops, struct timeline *calls,
+		 const struct call *call)
+{
+	uint64_t slack = 2 * r->clock->error_ns;
+	const struct op *op;
+
+	if (slack < SLACK_LEAST_NS)
+		slack = SLACK_LEAST_NS;
+	if (slack > SLACK_MOST_NS)
+		slack = SLACK_MOST_NS;
+	while ((op = timeline_op(ops))) {
+		for (; call && call->begin_ns <= op->begin_ns + slack; call = timeline_call(calls))
+			take_call(r, call);
+		if (r->account[op->device])
+			take_op(r, op, slack);
+	}
+	for (; call; call = timeline_call(calls))
+		take_call(r, call);
+}
+
+static void finish_accounts(struct replay *r, uint64_t last_ns)
+{
+	r->end_ns = r->last_call_ns > last_ns ? r->last_call_ns : last_ns;
+	for (unsigned i = 0; i < SURVEY_DEVICES; i++)
+		if (r->account[i])
+			account_finish(r->account[i], r->end_ns);
+}
+
+int replay_run(struct replay *r, uint64_t origin_ns, uint64_t last_ns)
+{
+	struct timeline ops = {0}, calls = {0};
+	const struct call *call;
+	int status = -1;
+
+	if (timeline_init(&ops, r->trace, r->clock, TIMELINE_OPS) ||
+	    timeline_init(&calls, r->trace, r->clock, TIMELINE_CALLS) || prepare(r))
+		goto out;
+	call = timeline_call(&calls);
+	if (call && (!origin_ns || call->begin_ns < origin_ns))
+		origin_ns = call->begin_ns;
+	if (begin_accounts(r, origin_ns))
+		goto out;
+	walk(r, &ops, &calls, call);
+	finish_accounts(r, last_ns);
+	r->call_counts = calls.counts;
+	status = 0;
+out:
+	timeline_fini(&ops);
+	timeline_fini(&calls);
+	return status;
+}
+
+void replay_fini(struct replay *r)
+{
+	for (size_t i = 0; r->log && i < r->log_count; i++)
+		thread_log_fini(&r->log[i]);
+	free(r->log);
+	free(r->log_end_ns);
+	join_fini(&r->join);
+	holds_fini(&r->holds);
+}

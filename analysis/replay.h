@@ -1,0 +1,35 @@
+/* The second walk: operations and the calls behind them, joined and accounted for. */
+#ifndef REPLAY_H
+#define REPLAY_H
+
+#include "account.h"
+#include "hold.h"
+#include "survey.h"
+
+struct replay {
+	/* given; accounts NULL for devices that did nothing, their `blind` and `cost` set by replay_run */
+	struct trace *trace;
+	const struct clock *clock;
+	struct account *account[SURVEY_DEVICES];
+	const struct blind *blind;
+	uint64_t calls; /* rows in the trace */
+	/* state */
+	struct join join;
+	struct holds holds;
+	struct thread_log *log; /* by thread as in struct call; row 0 is not used */
+	uint64_t *log_end_ns;   /* end of each thread's last call */
+	size_t log_count;
+	/* found */
+	struct timeline_counts call_counts;
+	uint64_t first_call_ns, last_call_ns; /* begin of the first, latest end; 0 without any */
+	uint64_t end_ns;                      /* of the whole window */
+	uint64_t launches_hooked, launches_seen, launches_captured, graph_launches;
+	uint64_t kernels_explained;
+	struct gap_stat pauses; /* of threads, between two CUDA calls: all there is to tell without device records */
+};
+
+/* `origin_ns` is the begin of the first operation, `last_ns` the latest end of one; both 0 without operations. -1 without memory. */
+int replay_run(struct replay *replay, uint64_t origin_ns, uint64_t last_ns);
+void replay_fini(struct replay *replay);
+
+#endif

@@ -1,0 +1,253 @@
+/* From an anchor to steps. */
+#include "steps.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "array.h"
+
+#define WARM_RUN       5 /* accepted steps in a row that end the warm-up */
+#define OUTLIER_SHARE  0.5
+#define OUTLIER_SIGMAS 8.0
+#define MAD_SIGMA      1.4826
+#define PURITY         0.4
+#define TIME_SHARE     0.25
+#define KERNEL_SHARE   0.5
+#define SAMPLE         65536
+
+/* Begin of a piece, and in the lowest bits what it is. The last one only ends the one before. */
+#define ACCEPTED   UINT64_C(1)
+#define ALIKE      UINT64_C(2) /* in content */
+#define MARK_SHIFT 2
+
+struct pieces {
+	uint64_t *mark;
+	size_t count, capacity;
+};
+
+static uint64_t begin_of(const struct pieces *p, size_t i)
+{
+	return p->mark[i] >> MARK_SHIFT;
+}
+
+static uint64_t length_of(const struct pieces *p, size_t i)
+{
+	return begin_of(p, i + 1) - begin_of(p, i);
+}
+
+static bool is_accepted(const struct pieces *p, size_t i)
+{
+	return p->mark[i] & ACCEPTED;
+}
+
+static int cut(const struct sequence *sequence, const struct vocabulary *v,
+	       const struct anchor *anchor, struct pieces *pieces)
+{
+	struct sequence_walk walk = {0};
+	struct sequence_item item;
+	struct content now = {0}, then = {0};
+	uint32_t before = UINT32_MAX;
+
+	while (sequence_next(sequence, &walk, &item)) {
+		uint32_t name = anchor_name_key(v, item.signature);
+
+		if (anchor->stream >= 0 && item.stream != (unsigned)anchor->stream)
+			continue;
+		if (anchor_matches(anchor, &item, before, name)) {
+			struct content piece = content_since(&now, &then);
+
+			if (pieces->count && content_alike(&anchor->step, &piece))
+				pieces->mark[pieces->count - 1] |= ACCEPTED | ALIKE;
+			if (array_reserve((void **)&pieces->mark, &pieces->capacity,
+					  pieces->count + 1, sizeof(uint64_t)))
+				return -1;
+			pieces->mark[pieces->count++] = item.begin_ns << MARK_SHIFT;
+			then = now;
+		}
+		content_add(&now, item.signature, name);
+		before = item.signature;
+	}
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Lengths of the accepted pieces, sorted: all of them, or every n-th where there are many. The caller frees them. */
+static uint64_t *lengths(const struct pieces *p, size_t *count)
+{
+	size_t stride = p->count / SAMPLE + 1, n = 0;
+	uint64_t *length = malloc((p->count / stride + 1) * sizeof(*length));
+
+	for (size_t i = 0; length && i + 1 < p->count; i += stride)
+		if (is_accepted(p, i))
+			length[n++] = length_of(p, i);
+	if (length && n)
+		qsort(length, n, sizeof(*length), by_value);
+	*count = n;
+	return length;
+}
+
+static double median_deviation(uint64_t *length, size_t n, uint64_t median)
+{
+	uint64_t result;
+
+	for (size_t i = 0; i < n; i++)
+		length[i] = length[i] > median ? length[i] - median : median - length[i];
+	qsort(length, n, sizeof(*length), by_value);
+	result = length[n / 2];
+	return (double)result;
+}
+
+/* Takes the mark from pieces that are much longer or shorter than usual. */
+static int drop_outliers(struct pieces *p)
+{
+	size_t n;
+	uint64_t *length = lengths(p, &n), median;
+	double bound;
+
+	if (!length || !n) {
+		free(length);
+		return -1;
+	}
+	median = length[n / 2];
+	bound = OUTLIER_SIGMAS * MAD_SIGMA * median_deviation(length, n, median);
+	bound = fmax(bound, OUTLIER_SHARE * (double)median);
+	for (size_t i = 0; i + 1 < p->count; i++)
+		if (fabs((double)length_of(p, i) - (double)median) > bound)
+			p->mark[i] &= ~ACCEPTED;
+	free(length);
+	return 0;
+}
+
+/* First of WARM_RUN accepted pieces in a row (fewer where the run is short). Looked for in the first half only. */
+static size_t find_steady(const struct pieces *p)
+{
+	size_t run = 0, need = p->count < 4 * WARM_RUN ? 2 : WARM_RUN;
+
+	for (size_t i = 0; i + 1 < p->count && i < p->count / 2 + need; i++) {
+		run = is_accepted(p, i) ? run + 1 : 0;
+		if (run == need)
+			return i + 1 - need;
+	}
+	for (size_t i = 0; i + 1 < p->count; i++)
+		if (is_accepted(p, i))
+			return i;
+	return 0;
+}
+
+static int accept(struct step_list *list, size_t *capacity, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct interval *last = list->interval_count ? &list->interval[list->interval_count - 1] :
+						       NULL;
+
+	list->count++;
+	if (last && last->end_ns == begin_ns) {
+		last->end_ns = end_ns;
+		return 0;
+	}
+	if (array_reserve((void **)&list->interval, capacity, list->interval_count + 1,
+			  sizeof(*list->interval)))
+		return -1;
+	list->interval[list->interval_count++] = (struct interval){begin_ns, end_ns};
+	return 0;
+}
+
+static int gather(struct pieces *p, struct step_list *list)
+{
+	size_t steady = find_steady(p), capacity = 0, last = steady, n;
+	uint64_t *length;
+
+	for (size_t i = 0; i < steady; i++) {
+		list->warmup_count += (p->mark[i] & ALIKE) != 0;
+		p->mark[i] &= ~ACCEPTED;
+	}
+	for (size_t i = steady; i + 1 < p->count; i++)
+		if (is_accepted(p, i))
+			last = i;
+	for (size_t i = steady; i <= last && i + 1 < p->count; i++) {
+		if (!is_accepted(p, i))
+			list->outlier_count++;
+		else if (accept(list, &capacity, begin_of(p, i), begin_of(p, i + 1)))
+			return -1;
+	}
+	length = lengths(p, &n);
+	if (length && n) {
+		list->median_ns = length[n / 2];
+		list->low_ns = length[n / 10];
+		list->high_ns = length[n - 1 - n / 10];
+	}
+	free(length);
+	return length && n ? 0 : -1;
+}
+
+/* Are these pieces what the run is about? */
+static bool substantial(const struct anchor *anchor, const struct step_list *list,
+			const struct sequence *sequence, uint64_t activity_ns)
+{
+	double kernels = anchor->step_kernels * (double)list->count;
+
+	if (list->count < STEPS_LEAST ||
+	    anchor->alike_ns < PURITY * (anchor->alike_ns + anchor->other_ns))
+		return false;
+	return anchor->alike_ns >= TIME_SHARE * (double)activity_ns ||
+	       kernels >= KERNEL_SHARE * (double)sequence->count;
+}
+
+static bool find_in(const struct sequence *sequence, const struct vocabulary *v, int stream,
+		    uint64_t activity_ns, struct step_list *list, double *alike_ns)
+{
+	struct pieces pieces = {0};
+	struct anchor anchor;
+	bool good;
+
+	memset(list, 0, sizeof(*list));
+	if (!anchor_find(sequence, v, stream, &anchor))
+		return false;
+	good = cut(sequence, v, &anchor, &pieces) == 0 && pieces.count > STEPS_LEAST &&
+	       drop_outliers(&pieces) == 0 && gather(&pieces, list) == 0;
+	free(pieces.mark);
+	if (!good || !substantial(&anchor, list, sequence, activity_ns)) {
+		steps_fini(list);
+		return false;
+	}
+	list->kernels = anchor.step_kernels;
+	list->detected_by = anchor.kind == ANCHOR_GRAPH ? "graph launch" : "kernel sequence";
+	*alike_ns = anchor.alike_ns;
+	return true;
+}
+
+bool steps_find(const struct sequence *sequence, const struct vocabulary *v, uint64_t activity_ns,
+		struct step_list *list)
+{
+	struct step_list alone;
+	double all_ns = 0, alone_ns = 0;
+	int busiest = 0;
+	bool found = find_in(sequence, v, -1, activity_ns, list, &all_ns);
+
+	if (sequence->stream_count < 2 || all_ns >= 0.9 * (double)activity_ns)
+		return found;
+	for (unsigned i = 1; i < sequence->stream_count; i++)
+		if (sequence->stream_ns[i] > sequence->stream_ns[busiest])
+			busiest = (int)i;
+	if (!find_in(sequence, v, busiest, activity_ns, &alone, &alone_ns))
+		return found;
+	if (found && alone_ns < 1.2 * all_ns) {
+		steps_fini(&alone);
+		return true;
+	}
+	if (found)
+		steps_fini(list);
+	*list = alone;
+	return true;
+}
+
+void steps_fini(struct step_list *list)
+{
+	free(list->interval);
+	memset(list, 0, sizeof(*list));
+}

@@ -1,0 +1,299 @@
+/* Names, medians and order for what was counted. */
+#include "summary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "geometry.h"
+#include "kernel_name.h"
+#include "peaks.h"
+#include "verdict.h"
+
+struct signature_label *summary_labels(const struct vocabulary *v, uint32_t device,
+				       const struct device_survey *survey, size_t *count)
+{
+	struct device_shape shape = device_shape_of(v, device);
+	struct signature_label *labels;
+
+	*count = v->signature_count ? v->signature_count : 1;
+	labels = calloc(*count, sizeof(*labels));
+	if (!labels)
+		return NULL;
+	for (size_t i = 0; i < *count; i++) {
+		const struct kernel_survey *seen = &survey->kernel[i];
+		struct decide_input *in = &labels[i].input;
+		const struct kernel_kind *kind;
+
+		in->prior = LEAF_UNKNOWN;
+		in->floor_ns = DECIDE_FLOOR_NS;
+		if (i < v->signature_count && seen->launches) {
+			kind = kernel_kind_of(v->signature[i].name);
+			in->prior = kind->prior;
+			in->prior_confidence = kind->confidence;
+			in->collective = kind->collective;
+			in->waves = geometry_waves(&shape, &v->signature[i]);
+			in->coverage = geometry_coverage(&shape, &v->signature[i]);
+			in->duration_ns = (double)seen->total_ns / (double)seen->launches;
+		}
+		labels[i].decision = decide(in);
+	}
+	return labels;
+}
+
+static char *copy_text(const char *text)
+{
+	return strdup(text && *text ? text : "unknown");
+}
+
+void summary_identity(const struct vocabulary *v, uint32_t device, struct device_report *report)
+{
+	struct peaks peaks = peaks_of(v, device);
+	uint64_t n;
+
+	report->index = device;
+	report->name = copy_text(vocabulary_text(v, device, "name"));
+	report->uuid = copy_text(vocabulary_text(v, device, "uuid"));
+	if (vocabulary_number(v, device, "cc_major", &n))
+		report->cc_major = (unsigned)n;
+	if (vocabulary_number(v, device, "cc_minor", &n))
+		report->cc_minor = (unsigned)n;
+	if (vocabulary_number(v, device, "sm_count", &n))
+		report->sm_count = (unsigned)n;
+	report->clock_mhz = peaks.clock_mhz;
+	report->dram_peak_bytes_per_s = peaks.dram_bytes_per_s;
+	report->tensor_peak_flops = peaks.tensor_flops;
+	report->fma_peak_flops = peaks.fma_flops;
+}
+
+static struct measure median_of(const struct quantile *q)
+{
+	double value = q ? quantile_at(q, 0.5) : 0;
+
+	if (!q || !q->count)
+		return (struct measure){0};
+	return (struct measure){true, value, value * (1 - QUANTILE_ERROR),
+				value * (1 + QUANTILE_ERROR)};
+}
+
+static void fill_kernel(const struct summary_input *in, uint32_t signature, double window_ns,
+			struct kernel_report *k)
+{
+	const struct vocabulary *v = &in->trace->vocabulary;
+	const struct kernel_stat *stat = &in->account->kernel[signature];
+	const struct signature_label *label = &in->account->label[signature];
+	const struct signature *s = signature < v->signature_count ? &v->signature[signature] : NULL;
+
+	k->name = s && *s->name ? kernel_demangle(s->name) : strdup("(unknown kernel)");
+	k->short_name = k->name && s && *s->name ? kernel_short_name(k->name) :
+						   strdup("(unknown kernel)");
+	k->category = s ? kernel_kind_of(s->name)->name : "unknown";
+	if (s) {
+		memcpy(k->grid, s->grid, sizeof(k->grid));
+		memcpy(k->block, s->block, sizeof(k->block));
+		k->registers = s->registers;
+		k->shared_bytes = s->shared_bytes;
+	}
+	k->launches = stat->launches;
+	k->graph_launches = stat->graph_launches;
+	k->total_ns = stat->total_ns;
+	k->busy_ns = stat->busy_ns;
+	k->mean_ns = stat->launches ? (double)stat->total_ns / (double)stat->launches : 0;
+	k->share = window_ns > 0 ? (double)stat->busy_ns / window_ns : 0;
+	k->verdict = (struct verdict){label->decision.regime, label->decision.leaf, k->share,
+				      label->decision.confidence, NULL};
+	k->leans = label->decision.leans;
+	k->evidence = label->decision.evidence;
+	k->waves = label->input.waves;
+	k->queue_ns = median_of(stat->queue);
+	k->gap_ns = median_of(stat->gap);
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct kernel_report *x = a, *y = b;
+
+	if (x->busy_ns != y->busy_ns)
+		return x->busy_ns < y->busy_ns ? 1 : -1;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
+	return (x->launches < y->launches) - (x->launches > y->launches);
+}
+
+static void fill_kernels(const struct summary_input *in, double window_ns,
+			 struct device_report *report)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < in->account->label_count; i++)
+		n += in->account->kernel[i].launches || in->account->kernel[i].busy_ns;
+	if (!n)
+		return;
+	report->kernels = calloc(n, sizeof(*report->kernels));
+	for (size_t i = 0; report->kernels && i < in->account->label_count; i++) {
+		const struct kernel_stat *stat = &in->account->kernel[i];
+
+		if (stat->launches || stat->busy_ns)
+			fill_kernel(in, (uint32_t)i, window_ns,
+				    &report->kernels[report->kernel_count++]);
+	}
+	if (report->kernels)
+		qsort(report->kernels, n, sizeof(*report->kernels), by_share);
+}
+
+static const char *direction_words(uint32_t kind)
+{
+	static const char *const words[] = {
+		[BST_ENUM_COPY_KIND_UNKNOWN] = "unknown",
+		[BST_ENUM_COPY_KIND_HOST_TO_DEVICE] = "host to device",
+		[BST_ENUM_COPY_KIND_DEVICE_TO_HOST] = "device to host",
+		[BST_ENUM_COPY_KIND_DEVICE_TO_DEVICE] = "device to device",
+		[BST_ENUM_COPY_KIND_HOST_TO_HOST] = "host to host",
+		[BST_ENUM_COPY_KIND_PEER_TO_PEER] = "peer to peer",
+		[BST_ENUM_COPY_KIND_ARRAY] = "array",
+		[BST_ENUM_COPY_KIND_SET] = "set",
+	};
+
+	return kind < sizeof(words) / sizeof(words[0]) ? words[kind] : "unknown";
+}
+
+static const char *memory_words(uint32_t kind)
+{
+	const char *name = bst_enum_name("memory_kind", kind);
+
+	return name ? name : "unknown";
+}
+
+static int by_exposure(const void *a, const void *b)
+{
+	const struct copy_report *x = a, *y = b;
+
+	if (x->exposed_ns != y->exposed_ns)
+		return x->exposed_ns < y->exposed_ns ? 1 : -1;
+	return (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns);
+}
+
+static void fill_copies(const struct account *a, struct device_report *report)
+{
+	if (!a->copy_count)
+		return;
+	report->copies = calloc(a->copy_count, sizeof(*report->copies));
+	for (unsigned i = 0; report->copies && i < a->copy_count; i++) {
+		const struct copy_stat *c = &a->copy[i];
+
+		if (!c->count && !c->exposed_ns)
+			continue;
+		report->copies[report->copy_count++] = (struct copy_report){
+			direction_words(c->kind), memory_words(c->source), memory_words(c->target),
+			c->count, c->bytes, c->total_ns, c->exposed_ns};
+	}
+	if (report->copies)
+		qsort(report->copies, report->copy_count, sizeof(*report->copies), by_exposure);
+}
+
+static char *gap_words(const struct vocabulary *v, const struct worst_gap *gap)
+{
+	char *demangled, *words;
+
+	switch (gap->before) {
+	case GAP_BEFORE_KERNEL:
+		if (gap->what >= v->signature_count || !*v->signature[gap->what].name)
+			return strdup("(unknown kernel)");
+		demangled = kernel_demangle(v->signature[gap->what].name);
+		words = demangled ? kernel_short_name(demangled) : NULL;
+		free(demangled);
+		return words;
+	case GAP_BEFORE_COPY:
+		if (gap->what == BST_ENUM_COPY_KIND_SET)
+			return strdup("memory set");
+		return asprintf(&words, "copy %s", direction_words(gap->what)) < 0 ? NULL : words;
+	case GAP_BEFORE_CALL:
+		return copy_text(gap->what && gap->what <= v->apis.count ?
+					 v->api[gap->what - 1].name :
+					 NULL);
+	case GAP_AT_END:
+		break;
+	}
+	return strdup("(end of the trace)");
+}
+
+void summary_gaps(const struct trace *trace, const struct gap_stat *stat, uint64_t origin_ns,
+		  struct gap_report *report)
+{
+	const struct vocabulary *v = &trace->vocabulary;
+
+	report->count = stat->count;
+	report->total_ns = stat->total_ns;
+	report->worst_count = stat->worst_count;
+	for (unsigned i = 0; i < stat->worst_count; i++) {
+		const struct worst_gap *gap = &stat->worst[i];
+
+		report->worst[i] = (struct gap){
+			.begin_ns = gap->begin_ns - origin_ns,
+			.duration_ns = gap->duration_ns,
+			.before = gap_words(v, gap),
+			.tid = gap->thread && gap->thread <= v->threads.count ?
+				       v->thread[gap->thread - 1].tid :
+				       0,
+		};
+	}
+}
+
+/* Mean confidence in the labels of kernels, by their time. */
+static double busy_confidence(const struct device_report *report)
+{
+	double sum = 0, weight = 0;
+
+	for (size_t i = 0; i < report->kernel_count; i++) {
+		const struct kernel_report *k = &report->kernels[i];
+
+		if (k->verdict.leaf == LEAF_UNKNOWN)
+			continue;
+		sum += k->verdict.confidence * (double)k->busy_ns;
+		weight += (double)k->busy_ns;
+	}
+	return weight > 0 ? sum / weight : 0;
+}
+
+static void fill_steps(const struct summary_input *in, struct steps *steps)
+{
+	const struct step_list *list = in->steps;
+	uint64_t launches = 0;
+
+	if (!list)
+		return;
+	for (size_t i = 0; i < in->account->label_count; i++)
+		launches += in->account->kernel[i].launches;
+	*steps = (struct steps){
+		.known = true,
+		.count = list->count,
+		.warmup_count = list->warmup_count,
+		.outlier_count = list->outlier_count,
+		.period_ns = list->median_ns,
+		.low_ns = list->low_ns,
+		.high_ns = list->high_ns,
+		.kernels = (launches + list->count / 2) / list->count,
+		.detected_by = list->detected_by,
+	};
+}
+
+void summary_device(const struct summary_input *in, struct device_report *report)
+{
+	const struct account *a = in->account;
+	const struct window *window;
+
+	summary_identity(&in->trace->vocabulary, in->device, report);
+	report->whole = a->whole;
+	report->whole.begin_ns = a->begin_ns - in->origin_ns;
+	report->steady = a->steady_window;
+	if (a->steady_count)
+		report->steady.begin_ns = a->steady[0].begin_ns - in->origin_ns;
+	window = report->steady.known ? &report->steady : &report->whole;
+	fill_steps(in, &report->steps);
+	fill_kernels(in, (double)window->window_ns, report);
+	fill_copies(a, report);
+	for (unsigned leaf = 0; leaf < LEAF_COUNT; leaf++)
+		summary_gaps(in->trace, &a->gap[leaf], in->origin_ns, &report->gaps[leaf]);
+	report->verdict = verdict_of(window, busy_confidence(report), report->steps.known);
+}

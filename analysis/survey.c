@@ -1,0 +1,114 @@
+/* One walk over the operations. */
+#include "survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+
+static struct device_survey *device_of(struct survey *survey, unsigned index, size_t signatures)
+{
+	struct device_survey *d = survey->device[index];
+
+	if (d)
+		return d;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return NULL;
+	sequence_init(&d->sequence);
+	d->kernel = calloc(signatures, sizeof(*d->kernel));
+	if (!d->kernel) {
+		free(d);
+		return NULL;
+	}
+	survey->device[index] = d;
+	return d;
+}
+
+static int note_phase(struct device_survey *d, const struct op *op)
+{
+	struct interval *last = d->phase_count ? &d->phase[d->phase_count - 1] : NULL;
+
+	if (last && op->begin_ns <= last->end_ns + PHASE_GAP_NS) {
+		if (op->end_ns > last->end_ns)
+			last->end_ns = op->end_ns;
+		return 0;
+	}
+	if (array_reserve((void **)&d->phase, &d->phase_capacity, d->phase_count + 1,
+			  sizeof(*d->phase)))
+		return -1;
+	d->phase[d->phase_count++] = (struct interval){op->begin_ns, op->end_ns};
+	return 0;
+}
+
+static int note_op(struct device_survey *d, const struct op *op)
+{
+	if (!d->first_ns)
+		d->first_ns = op->begin_ns;
+	if (op->end_ns > d->last_ns)
+		d->last_ns = op->end_ns;
+	if (!op->is_copy) {
+		sequence_add(&d->sequence, op);
+		d->kernel[op->signature].launches++;
+		d->kernel[op->signature].total_ns += op->end_ns - op->begin_ns;
+	}
+	return note_phase(d, op);
+}
+
+static void close_device(struct survey *survey, struct device_survey *d)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->phase_count; i++) {
+		/* A phase of no length has no time to account for. */
+		if (d->phase[i].end_ns <= d->phase[i].begin_ns)
+			continue;
+		d->phase[kept++] = d->phase[i];
+		d->busy_ns += d->phase[i].end_ns - d->phase[i].begin_ns;
+	}
+	d->phase_count = kept;
+	if (!survey->first_ns || d->first_ns < survey->first_ns)
+		survey->first_ns = d->first_ns;
+	if (d->last_ns > survey->last_ns)
+		survey->last_ns = d->last_ns;
+}
+
+int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock)
+{
+	size_t signatures = trace->vocabulary.signature_count;
+	struct timeline timeline;
+	const struct op *op;
+	int status = 0;
+
+	memset(survey, 0, sizeof(*survey));
+	if (timeline_init(&timeline, trace, clock, TIMELINE_OPS))
+		return -1;
+	while (!status && (op = timeline_op(&timeline))) {
+		struct device_survey *d = device_of(survey, op->device, signatures ? signatures : 1);
+
+		status = d ? note_op(d, op) : -1;
+	}
+	survey->counts = timeline.counts;
+	timeline_fini(&timeline);
+	for (unsigned i = 0; i < SURVEY_DEVICES; i++)
+		if (survey->device[i])
+			close_device(survey, survey->device[i]);
+	if (status)
+		survey_fini(survey);
+	return status;
+}
+
+void survey_fini(struct survey *survey)
+{
+	for (unsigned i = 0; i < SURVEY_DEVICES; i++) {
+		struct device_survey *d = survey->device[i];
+
+		if (!d)
+			continue;
+		sequence_fini(&d->sequence);
+		free(d->kernel);
+		free(d->phase);
+		free(d);
+		survey->device[i] = NULL;
+	}
+}

@@ -1,0 +1,38 @@
+/* The first look at a trace: which devices worked, when, and with which kernels. Accounting needs to know this beforehand. */
+#ifndef SURVEY_H
+#define SURVEY_H
+
+#include "sequence.h"
+#include "steps.h"
+#include "timeline.h"
+
+#define SURVEY_DEVICES 64
+
+/* A pause this long sets phases of activity apart where no steps are found. */
+#define PHASE_GAP_NS UINT64_C(250000000)
+
+struct kernel_survey {
+	uint64_t launches;
+	uint64_t total_ns;
+};
+
+struct device_survey {
+	struct sequence sequence;
+	struct kernel_survey *kernel; /* by signature */
+	struct interval *phase; /* of activity, in order */
+	size_t phase_count, phase_capacity;
+	uint64_t first_ns, last_ns; /* begin of the first operation, latest end */
+	uint64_t busy_ns; /* of the phases together */
+};
+
+struct survey {
+	struct device_survey *device[SURVEY_DEVICES]; /* NULL: it did nothing */
+	struct timeline_counts counts;
+	uint64_t first_ns, last_ns; /* over all devices; 0 without operations */
+};
+
+/* Walks all operations. -1 without memory. */
+int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock);
+void survey_fini(struct survey *survey);
+
+#endif
