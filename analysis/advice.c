@@ -117,16 +117,29 @@ static double graph_share(const struct device_report *device)
 	return launches ? (double)graph / (double)launches : 0;
 }
 
-/* The longest gaps of a step may be data loading, which a graph does not remove. */
-static double longest_gap_ns(const struct gap_report *gaps, double units)
+/*
+ * The part of `removable` that is there in a typical step, in many small pieces: the sum of the
+ * median gaps before each kernel, less the largest of them, which may be data loading or the loop's
+ * own work. What only some steps have, and what stands before copies, does not count. Without
+ * medians, all but the longest gaps seen.
+ */
+static double typical_gaps_ns(const struct writer *w, double removable)
 {
-	unsigned typical = units >= WORST_GAPS ? WORST_GAPS - 1 : 0;
+	const struct gap_report *gaps = &w->device->gaps[LEAF_HOST];
+	double sum = 0, largest = 0;
 
-	if (!gaps->worst_count)
-		return 0;
-	if (typical >= gaps->worst_count)
-		typical = gaps->worst_count - 1;
-	return (double)gaps->worst[typical].duration_ns;
+	for (size_t i = 0; i < w->device->kernel_count; i++) {
+		const struct kernel_report *kernel = &w->device->kernels[i];
+
+		if (!kernel->gap_ns.known)
+			continue;
+		sum += kernel->gap_ns.value * (double)kernel->launches / w->units;
+		largest = fmax(largest, kernel->gap_ns.value);
+	}
+	if (sum > 0)
+		return fmin(sum, removable) - largest;
+	return removable -
+	       (gaps->worst_count ? (double)gaps->worst[gaps->worst_count - 1].duration_ns : 0);
 }
 
 static void advise_graphs(struct writer *w)
@@ -141,8 +154,7 @@ static void advise_graphs(struct writer *w)
 	if (!steps->known || kernels < 4 || removable < 2 * WORTH * w->unit_ns ||
 	    graph_share(w->device) > 0.5)
 		return;
-	low = removable - kernels * GRAPH_NODE_HIGH_NS - GRAPH_LAUNCH_HIGH_NS -
-	      longest_gap_ns(&w->device->gaps[LEAF_HOST], w->units);
+	low = typical_gaps_ns(w, removable) - kernels * GRAPH_NODE_HIGH_NS - GRAPH_LAUNCH_HIGH_NS;
 	high = removable - kernels * GRAPH_NODE_LOW_NS - GRAPH_LAUNCH_LOW_NS;
 	if (high < WORTH * w->unit_ns)
 		return;
@@ -175,12 +187,12 @@ static void advise_sync(struct writer *w)
 	advice = append(w, "no-sync", "No waiting for the GPU inside the step");
 	estimate(w, advice, 0, sync);
 	advice->why = words(
-		"The CPU waits for the GPU%s%s, and the GPU idles while it catches up: %s a %s.",
+		"The CPU waits for the GPU%s%s, and the GPU idles while it catches up: %s %s.",
 		gaps->count ? ", mostly before " : "",
 		gaps->worst_count && gaps->worst[0].before ? gaps->worst[0].before
 		: gaps->count                              ? "other work"
 							   : "",
-		quantity_time(sync).text, w->device->steps.known ? "step" : "run");
+		quantity_time(sync).text, w->device->steps.known ? "a step" : "in all");
 	advice->how = words(
 		"%s",
 		w->python
@@ -195,13 +207,14 @@ static void advise_alloc(struct writer *w)
 	double alloc = leaf_ns(w, LEAF_ALLOC);
 	struct advice *advice;
 
-	if (alloc < WORTH * w->unit_ns)
+	/* Without a repeating step it may all be warm-up. */
+	if (alloc < WORTH * w->unit_ns || !w->device->steps.known)
 		return;
 	advice = append(w, "no-alloc", "No allocation inside the step");
 	estimate(w, advice, 0, alloc);
 	advice->why = words(
-		"The GPU idles %s a %s while the CPU is in allocations, frees or module loads.",
-		quantity_time(alloc).text, w->device->steps.known ? "step" : "run");
+		"The GPU idles %s a step while the CPU is in allocations, frees or module loads.",
+		quantity_time(alloc).text);
 	advice->how = words(
 		"%s",
 		w->python
@@ -230,10 +243,10 @@ static void advise_pinned(struct writer *w)
 	advice = append(w, "pinned-copies", "Pinned, asynchronous copies");
 	estimate(w, advice, 0, (double)exposed / w->units);
 	advice->why = words(
-		"Copies from or to pageable memory run at %s with nothing beside them for %s a %s.",
+		"Copies from or to pageable memory run at %s with nothing beside them for %s %s.",
 		quantity_rate((double)bytes * 1e9 / (double)total).text,
 		quantity_time((double)exposed / w->units).text,
-		w->device->steps.known ? "step" : "run");
+		w->device->steps.known ? "a step" : "in all");
 	advice->how = words(
 		"%s",
 		w->python

@@ -130,6 +130,12 @@ static void print_process(const struct process_report *process, const struct ter
 	free(version);
 }
 
+/* Were any kernels or copies recorded? */
+static bool has_records(const struct process_report *process)
+{
+	return process->device_count && process->coverage.kernels + process->coverage.copies > 0;
+}
+
 static void print_process_warnings(const struct process_report *process,
 				   const struct terminal *terminal)
 {
@@ -196,10 +202,10 @@ static void print_steps(const struct device_report *device, const struct process
 static void print_device(const struct device_report *device, const struct process_report *process,
 			 const struct view *view, const struct terminal *terminal)
 {
-	char *name = line_of(device->name && *device->name ? device->name : "unknown GPU", 60);
+	char *name = line_of(device->name && *device->name ? device->name : "unknown", 60);
 	struct parts parts = {0};
 
-	part(&parts, "%s", name);
+	part(&parts, "%s", strcmp(name, "unknown") ? name : "unknown GPU");
 	if (process->device_count > 1 || device->index)
 		part(&parts, "device %u", device->index);
 	if (device->sm_count)
@@ -674,7 +680,8 @@ static void print_device_block(const struct device_report *device,
 	fputc('\n', terminal->out);
 	print_verdict(&device->verdict,
 		      view->whole && device->steady.known ? "in the steady part, " : "", terminal);
-	if (!window->known)
+	/* Bars of nothing but unknown would only look like an answer. */
+	if (!window->known || !has_records(process))
 		return;
 	fputc('\n', terminal->out);
 	print_pillars(window, terminal);

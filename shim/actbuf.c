@@ -68,7 +68,12 @@ uint8_t *actbuf_request(void)
 void actbuf_complete(uint8_t *buffer, size_t valid_bytes, void *context, uint32_t stream)
 {
 	struct slot *s = slot_of(buffer);
+	int expected = OUT;
 
+	/* one that comes back twice, or was never handed out, is not read again */
+	if (!atomic_compare_exchange_strong_explicit(&s->state, &expected, TAKEN, memory_order_relaxed,
+						     memory_order_relaxed))
+		return;
 	s->valid_bytes = valid_bytes <= ACTBUF_BYTES ? valid_bytes : 0;
 	s->context = context;
 	s->stream = stream;

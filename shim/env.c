@@ -9,6 +9,8 @@
 
 #include "log.h"
 
+#define MEGABYTES_MOST ((int64_t)1 << 40)
+
 enum type {
 	TEXT,
 	COUNT,
@@ -143,16 +145,22 @@ static const char *get_text(enum index at)
 
 void env_read(struct env *env)
 {
+	int64_t log = get(AT_LOG), megabytes;
+
 	memset(env, 0, sizeof(*env));
-	env->log_level = (int)get(AT_LOG);
+	env->log_level = log < 2 ? (int)log : 2;
 	log_set_level(env->log_level);
 	warn_of_unknown();
 	env->out = get_text(AT_OUT);
 	env->mode = (enum mode)get(AT_MODE);
 	env->delay_ns = (uint64_t)get(AT_DELAY_S);
 	env->duration_ns = (uint64_t)get(AT_DURATION_S);
-	env->max_bytes = (uint64_t)get(AT_MAX_MB) << 20;
+	megabytes = get(AT_MAX_MB);
+	env->max_bytes = (uint64_t)(megabytes < MEGABYTES_MOST ? megabytes : MEGABYTES_MOST) << 20;
 	env->cupti = get_text(AT_CUPTI);
 	env->cupti_yield = get(AT_CUPTI_YIELD) != 0;
 	env->command = (int)get(AT_COMMAND);
+	/* not used yet, but a mistake in them is said */
+	get(AT_COUNTERS);
+	get(AT_COUNTER_INTERVAL_US);
 }

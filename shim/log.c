@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "quiet.h"
+
 #define LINE_BYTES 512
 #define LINES_LIMIT 32 /* a tracer that floods stderr breaks the programs that parse it */
 
@@ -18,6 +20,7 @@ static void print(const char *format, va_list args)
 {
 	static const char head[] = "boundshim: ";
 	char line[LINE_BYTES];
+	struct quiet quiet;
 	int saved = errno, n;
 	ssize_t done;
 
@@ -31,7 +34,9 @@ static void print(const char *format, va_list args)
 	if (n > (int)sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
 	line[n++] = '\n';
+	quiet_begin(&quiet);
 	done = write(STDERR_FILENO, line, (size_t)n);
+	quiet_end(&quiet);
 	(void)done; /* nowhere to say so */
 	errno = saved;
 }
@@ -61,4 +66,5 @@ void log_detail(const char *format, ...)
 void log_set_level(int new_level)
 {
 	level = new_level;
+	atomic_store_explicit(&lines, 0, memory_order_relaxed);
 }

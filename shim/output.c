@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,14 +15,15 @@
 #include "clock.h"
 #include "log.h"
 #include "loss.h"
+#include "quiet.h"
 #include "trace/chunk.h"
 
 #define ROWS_MOST 8192u
 #define TEXT_MOST (256u << 10)
 #define INDEX_LIMIT 65536u /* chunks that the index can hold; longer traces have none */
 #define CHUNK_BYTES_MOST ((size_t)ROWS_MOST * 16 * 8 + (1u << 20))
-/* Kept free under the size limit for the last flush, the index and the trailer. */
-#define CLOSING_BYTES (4u << 20)
+/* Kept free under the size limit for dictionaries and clocks, the last flush, the index and the trailer: an eighth, at most this. */
+#define CLOSING_BYTES_MOST (4u << 20)
 
 /* How many rows, and bytes in each text column, a batch of a table gathers before it is written. */
 struct capacity {
@@ -51,7 +53,7 @@ static const struct capacity capacities[] = {
 struct output {
 	int fd;
 	int failed; /* a write failed and it was said */
-	int full;   /* the size limit was reached */
+	int full;   /* the size limit was reached: no more rows of data, so that what is there is a beginning */
 	uint64_t max_bytes;
 	struct bst_encoder encoder;
 	struct bst_batch batch[BST_TABLE_LIMIT];
@@ -130,6 +132,20 @@ static int make_path(const struct output_options *o, unsigned attempt, char *pat
 	return n < 0 || (size_t)n >= size ? -1 : 0;
 }
 
+/* A program that has closed its standard streams would otherwise print into the trace. */
+static int above_standard(int fd)
+{
+	int high, saved;
+
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return high;
+}
+
 static int open_file(struct output *out, const struct output_options *o)
 {
 	for (unsigned attempt = 0; attempt < 1000; attempt++) {
@@ -137,7 +153,7 @@ static int open_file(struct output *out, const struct output_options *o)
 			log_line("BOUNDSHIM_OUT is too long for a path; nothing is recorded");
 			return -1;
 		}
-		out->fd = open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		out->fd = above_standard(open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
 		if (out->fd >= 0) {
 			if (attempt && o->out)
 				log_line("the file named by BOUNDSHIM_OUT exists; writing to %s", out->path);
@@ -188,67 +204,117 @@ static void say_write_failed(struct output *out)
 	out->failed = 1;
 }
 
-/* Writes a batch. BST_FULL = not written (reason counted by the caller), the batch keeps its rows. */
-static enum bst_status write_batch(struct output *out, struct bst_batch *batch)
+/* What a program produces by the million; the other tables stay small. */
+static bool is_data(uint16_t table)
 {
-	uint64_t limit = out->max_bytes;
+	return table == BST_TABLE_CALL || table == BST_TABLE_WAKE || table == BST_TABLE_RUN ||
+	       table == BST_TABLE_COPY || table == BST_TABLE_OVERHEAD || table == BST_TABLE_RANGE ||
+	       table == BST_TABLE_NODE;
+}
+
+/* Is there room for so many bytes of this table under the size limit? The index goes beyond it rather than be missing. */
+static bool fits(struct output *out, uint16_t table, size_t size)
+{
+	uint64_t limit = out->max_bytes, end = out->encoder.offset + size;
+	uint64_t closing = limit / 8 < CLOSING_BYTES_MOST ? limit / 8 : CLOSING_BYTES_MOST;
+
+	if (!limit || table == BST_TABLE_INDEX)
+		return true;
+	if (!is_data(table))
+		return end + closing / 2 <= limit;
+	if (!out->full && end + closing > limit) {
+		log_line("%s: reached BOUNDSHIM_MAX_MB; the rest is counted, not kept", out->path);
+		out->full = 1;
+	}
+	return !out->full;
+}
+
+/* A chunk at the end of the file; 0, or -1 and nothing of it stays. */
+static int append(struct output *out, const uint8_t *chunk, size_t size)
+{
+	int cut;
+
+	if (write_at(out->fd, chunk, size, out->encoder.offset) == 0) {
+		out->failed = 0;
+		return 0;
+	}
+	say_write_failed(out);
+	/* what was written of it lies behind the end as the next chunk's place sees it */
+	cut = ftruncate(out->fd, (off_t)out->encoder.offset);
+	(void)cut;
+	return -1;
+}
+
+/* Writes a batch; -1 = not written, the batch keeps its rows. */
+static int write_batch(struct output *out, struct bst_batch *batch)
+{
 	size_t size;
 
 	loss_read(out->encoder.losses);
-	if (bst_encode_batch(&out->encoder, batch, out->chunk, CHUNK_BYTES_MOST, &size) != BST_OK)
-		return BST_NO_MEMORY;
-	if (limit && out->encoder.offset + size + CLOSING_BYTES > limit && batch->info->id >= BST_TABLE_CALL) {
-		if (!out->full)
-			log_line("%s: reached BOUNDSHIM_MAX_MB; the rest is counted, not kept", out->path);
-		out->full = 1;
-		return BST_FULL;
-	}
-	if (write_at(out->fd, out->chunk, size, out->encoder.offset) != 0) {
-		int cut;
-
-		say_write_failed(out);
-		/* what was written of it lies behind the end as the next chunk's place sees it */
-		cut = ftruncate(out->fd, (off_t)out->encoder.offset);
-		(void)cut;
-		return BST_FULL;
-	}
+	if (bst_encode_batch(&out->encoder, batch, out->chunk, CHUNK_BYTES_MOST, &size) != BST_OK ||
+	    !fits(out, batch->info->id, size) || append(out, out->chunk, size) != 0)
+		return -1;
 	if (batch != &out->index)
 		note_in_index(out, batch);
 	bst_encoder_commit(&out->encoder, size);
-	out->failed = 0;
-	return BST_OK;
+	return 0;
 }
 
-static void flush_table(struct output *out, unsigned at)
+/* 0 when the table has no rows left that wait. */
+static int flush_table(struct output *out, unsigned at)
 {
 	struct bst_batch *batch = &out->batch[capacities[at].table];
 
 	if (batch->rows == 0)
-		return;
-	if (write_batch(out, batch) != BST_OK) {
-		if (at < DICTIONARIES)
-			return;
-		loss_add(out->full ? BST_ENUM_LOSS_FILE_LIMIT : BST_ENUM_LOSS_WRITE_ERROR, batch->rows);
-	}
+		return 0;
+	if (write_batch(out, batch) != 0)
+		return -1;
 	bst_batch_clear(batch);
+	return 0;
 }
 
+static int flush_dictionaries(struct output *out)
+{
+	for (unsigned at = 0; at < DICTIONARIES; at++)
+		if (flush_table(out, at) != 0)
+			return -1;
+	return 0;
+}
+
+/*
+ * Rows that cannot be written are lost: counted, and placed by a row of `loss` where their times are the host's. Others are placed
+ * by the jump of first_row between the chunks before and after.
+ */
+static void drop(struct output *out, struct bst_batch *batch)
+{
+	uint16_t table = batch->info->id;
+	uint64_t cause = is_data(table) && out->full ? BST_ENUM_LOSS_FILE_LIMIT : BST_ENUM_LOSS_WRITE_ERROR;
+	uint64_t row[] = {cause, batch->rows, 0, batch->time_min, batch->time_max};
+
+	loss_add((enum bst_enum)cause, batch->rows);
+	bst_batch_clear(batch);
+	if (table == BST_TABLE_CALL || table == BST_TABLE_WAKE || table == BST_TABLE_RANGE || table == BST_TABLE_NODE)
+		output_add_numbers(out, BST_TABLE_LOSS, row);
+}
+
+/* Writes what waits, dictionaries first: rows that refer to one which did not get into the file wait with it. */
 void output_flush(struct output *out)
 {
-	for (unsigned at = 0; at < TABLES_USED; at++)
-		flush_table(out, at);
+	if (flush_dictionaries(out) != 0)
+		return;
+	for (unsigned at = DICTIONARIES; at < TABLES_USED; at++)
+		if (flush_table(out, at) != 0)
+			drop(out, &out->batch[capacities[at].table]);
 }
 
 /* Makes room in a full batch: everything that it may refer to goes first. */
 static void make_room(struct output *out, enum bst_table table)
 {
-	unsigned at = 0;
+	int refused = flush_dictionaries(out);
 
-	for (; at < DICTIONARIES; at++)
-		flush_table(out, at);
-	for (; at < TABLES_USED; at++)
-		if (capacities[at].table == table)
-			flush_table(out, at);
+	for (unsigned at = DICTIONARIES; at < TABLES_USED; at++)
+		if (capacities[at].table == table && (refused || flush_table(out, at) != 0))
+			drop(out, &out->batch[table]);
 }
 
 void output_add(struct output *out, enum bst_table table, const struct bst_cell *cells)
@@ -343,6 +409,8 @@ static int begin_file(struct output *out)
 	uint8_t header[BST_FILE_HEADER_BYTES], run_id[16];
 	size_t bytes = bst_encoder_bytes(ROWS_MOST, TEXT_MOST);
 	void *memory = map(bytes);
+	struct quiet quiet;
+	int error;
 
 	if (getrandom(run_id, sizeof(run_id), GRND_NONBLOCK) != (ssize_t)sizeof(run_id)) {
 		uint64_t seed[2] = {clock_ns(CLOCK_REALTIME), (uint64_t)getpid() << 32 ^ host_now()};
@@ -354,7 +422,10 @@ static int begin_file(struct output *out)
 		return -1;
 	}
 	bst_encode_file_header(&out->encoder, run_id, clock_ns(CLOCK_REALTIME), header);
-	if (write_at(out->fd, header, sizeof(header), 0) != 0) {
+	quiet_begin(&quiet);
+	error = write_at(out->fd, header, sizeof(header), 0);
+	quiet_end(&quiet);
+	if (error) {
 		log_line("%s: cannot write the trace: %s; nothing is recorded", out->path, strerror(errno));
 		return -1;
 	}
@@ -401,20 +472,23 @@ static void write_index(struct output *out)
 		for (const struct bst_column_info *c = all.info->column; c->id; c++)
 			piece.number[c->id] = all.number[c->id] + at;
 		out->index = piece;
-		if (write_batch(out, &out->index) != BST_OK)
+		if (write_batch(out, &out->index) != 0)
 			return;
 		chunks++;
 	}
 	loss_read(out->encoder.losses);
 	size = bst_encode_trailer(&out->encoder, offset, chunks, trailer);
-	if (write_at(out->fd, trailer, size, out->encoder.offset) != 0)
-		say_write_failed(out);
-	else
+	if (append(out, trailer, size) == 0)
 		bst_encoder_commit(&out->encoder, size);
 }
 
 void output_close(struct output *out)
 {
+	output_flush(out);
+	for (unsigned at = DICTIONARIES; at < TABLES_USED; at++)
+		if (out->batch[capacities[at].table].rows)
+			make_room(out, capacities[at].table);
+	/* what make_room and the flush dropped */
 	output_flush(out);
 	write_index(out);
 	close(out->fd);

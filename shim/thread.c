@@ -91,6 +91,7 @@ static struct thread *attach(void)
 	}
 	if (!t) {
 		refused = 1;
+		loss_add(BST_ENUM_LOSS_THREAD_LIMIT, 1);
 		errno = saved;
 		return NULL;
 	}

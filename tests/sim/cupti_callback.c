@@ -208,15 +208,10 @@ CUptiResult cuptiSupportedDomains(size_t *count, CUpti_DomainTable *table)
 	return CUPTI_SUCCESS;
 }
 
-static const char *const driver_names[CBIDS] = {
 #define NAME(cbid, name) [cbid] = name,
-#include "cbid_driver.def"
-};
-
-static const char *const runtime_names[CBIDS] = {
-#include "cbid_runtime.def"
+static const char *const driver_names[CBIDS] = {SIM_DRIVER_CBIDS(NAME)};
+static const char *const runtime_names[CBIDS] = {SIM_RUNTIME_CBIDS(NAME)};
 #undef NAME
-};
 
 EXPORTED(cuptiGetCallbackName)
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char **name)

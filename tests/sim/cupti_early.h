@@ -16,9 +16,11 @@ int cupti_stub(const char *name, int code);
 
 /* The newest layouts of CUDA 12.9 and of CUDA 13.0. */
 #if SIM_CUPTI == 12
+#include "gen_cupti12.h"
 typedef CUpti_ActivityKernel9 sim_kernel_record;
 #define SIM_CUPTI_VERSION 28
 #else
+#include "gen_cupti13.h"
 typedef CUpti_ActivityKernel10 sim_kernel_record;
 #define SIM_CUPTI_VERSION 130001
 #endif

@@ -87,13 +87,14 @@ def generate(kind, inc, out_c, out_h, sources):
     major = int(kind[-2:]) if kind[-1].isdigit() else 0
     if kind.startswith("cupti"):
         stubs(out_c, [n for n in read_names(kind + ".names") if n not in by_hand], 27)
-        open(out_h, "w").write("/* Nothing to declare. */\n")
-        for domain in ("driver", "runtime"):
-            ids = read_cbids(os.path.join(inc, "cupti_%s_cbid.h" % domain), "CUPTI_" + domain.upper())
-            with open(os.path.join(os.path.dirname(out_c), "cbid_%s.def" % domain), "w") as f:
+        with open(out_h, "w") as f:
+            for domain in ("driver", "runtime"):
+                ids = read_cbids(os.path.join(inc, "cupti_%s_cbid.h" % domain), "CUPTI_" + domain.upper())
+                f.write("#define SIM_%s_CBIDS(NAME)" % domain.upper())
                 for name, cbid in ids.items():
                     if re.match(r"_*cu", name):
-                        f.write("NAME(%s, \"%s\")\n" % (cbid, name))
+                        f.write(" \\\n\tNAME(%s, \"%s\")" % (cbid, name))
+                f.write("\n\n")
         return
     if kind == "cuda":
         structs = read_structs(os.path.join(inc, "generated_cuda_meta.h"))
@@ -157,7 +158,8 @@ def generate(kind, inc, out_c, out_h, sources):
         c.append("SIM_ENTRY int entry_%s(%s) __asm__(\"%s\");" % (name, decl, name))
         c.append("int entry_%s(%s)\n{" % (name, decl))
         c.append("\t%s sim_args = {%s};" % (struct + "_params" if struct else "struct sim_no_args", init or "0"))
-        c.append("\tstatic const struct sim_api api = {\"%s\", \"%s\", %s, %s, %s, %s};" % (
+        c.append("\tstatic uint64_t cost = SIM_COST_UNKNOWN;")
+        c.append("\tstatic const struct sim_api api = {\"%s\", \"%s\", %s, %s, %s, %s, &cost};" % (
             name, base_of(name), domain, cbid,
             "true" if TWIN.search(name) else "false",
             "symbol_" + impl if impl in symbols else "NULL"))

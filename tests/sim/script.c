@@ -462,7 +462,7 @@ uint64_t script_duration(const struct script_kernel *kernel, uint64_t instance, 
 	       blocks * kernel->per_block_ps / 1000;
 }
 
-uint64_t script_cost(const struct sim_api *api)
+static uint64_t find_cost(const struct sim_api *api)
 {
 	for (const struct cost *c = costs; c; c = c->next)
 		if (!fnmatch(c->pattern, api->name, 0))
@@ -471,6 +471,17 @@ uint64_t script_cost(const struct sim_api *api)
 		if (!fnmatch(default_costs[i].pattern, api->name, 0))
 			return default_costs[i].ns;
 	return 0;
+}
+
+uint64_t script_cost(const struct sim_api *api)
+{
+	uint64_t ns = __atomic_load_n(api->cost_ns, __ATOMIC_RELAXED);
+
+	if (ns == SIM_COST_UNKNOWN) {
+		ns = find_cost(api);
+		__atomic_store_n(api->cost_ns, ns, __ATOMIC_RELAXED);
+	}
+	return ns;
 }
 
 int script_fault(const char *function)

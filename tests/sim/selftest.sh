@@ -2,6 +2,7 @@
 # Runs the toy CUPTI client against both stand-in majors, in both clocks.
 # usage: selftest.sh BUILD
 set -eu
+here=$(dirname "$0")
 build=$(cd "$1" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -9,8 +10,10 @@ for lib in libcupti.so.13 libcupti.so.12; do
 	SIM_TRUTH=$work/real.$lib "$build/sim/selftest" $lib
 	SIM_CLOCK=virtual LD_PRELOAD=$build/sim/libsimclock.so SIM_TRUTH=$work/virtual.$lib \
 		"$build/sim/selftest" $lib
+	SIM_SCRIPT=$here/selftest_bad.sim SIM_TRUTH=$work/bad "$build/sim/selftest" $lib bad
+	SIM_CLOCK=virtual LD_PRELOAD=$build/sim/libsimclock.so SIM_TRUTH=$work/flush \
+		"$build/sim/selftest" $lib flush
 done
-here=$(dirname "$0")
 python3 "$here/selftest_timeline.py" "$build"
 # The doors that all_doors calls are all that libcudart exports.
 for major in 12 13; do

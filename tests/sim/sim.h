@@ -53,7 +53,10 @@ struct sim_api {
 	uint32_t cbid;
 	bool per_thread;
 	const char *(*symbol)(const void *params);
+	uint64_t *cost_ns; /* looked up in the script once */
 };
+
+#define SIM_COST_UNKNOWN UINT64_MAX
 
 /* functionParams of a function without parameters. */
 struct sim_no_args {

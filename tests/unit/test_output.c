@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "shim/log.h"
 #include "shim/loss.h"
 #include "shim/output.h"
 #include "tests/unit/trace_file.h"
@@ -74,6 +75,7 @@ static int set_up(void **state)
 	(void)state;
 	memset(&disk, 0, sizeof(disk));
 	loss_reset();
+	log_set_level(1); /* the few lines of a process begin anew */
 	produced = 0;
 	strcpy(folder, "/tmp/boundshim-output-XXXXXX");
 	assert_non_null(mkdtemp(folder));

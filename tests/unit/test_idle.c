@@ -1,0 +1,518 @@
+/* Whose fault a gap is: known timelines, through the whole analysis. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit/trace_builder.h"
+
+#define US UINT64_C(1000)
+
+/* One thread, one stream, the APIs that the scenes need. Times in microseconds. */
+struct scene {
+	struct trace_builder b;
+	uint64_t thread, other_thread;
+	uint64_t launch, graph_launch, sync, alloc, copy, copy_async, event_record, event_wait,
+		host_function;
+	uint64_t kernel;
+	struct report report;
+};
+
+static void begin(struct scene *s)
+{
+	builder_init(&s->b, 1000);
+	s->thread = builder_thread(&s->b, 77);
+	s->other_thread = builder_thread(&s->b, 78);
+	s->launch = builder_api(&s->b, "cudaLaunchKernel", BST_ENUM_CLASS_LAUNCH);
+	s->graph_launch = builder_api(&s->b, "cudaGraphLaunch", BST_ENUM_CLASS_GRAPH_LAUNCH);
+	s->sync = builder_api(&s->b, "cudaStreamSynchronize", BST_ENUM_CLASS_SYNC);
+	s->alloc = builder_api(&s->b, "cudaMalloc", BST_ENUM_CLASS_ALLOC);
+	s->copy = builder_api(&s->b, "cudaMemcpy", BST_ENUM_CLASS_COPY);
+	s->copy_async = builder_api(&s->b, "cudaMemcpyAsync", BST_ENUM_CLASS_COPY);
+	s->event_record = builder_api(&s->b, "cudaEventRecord", BST_ENUM_CLASS_EVENT_RECORD);
+	s->event_wait = builder_api(&s->b, "cudaStreamWaitEvent", BST_ENUM_CLASS_EVENT_WAIT);
+	s->host_function = builder_api(&s->b, "cudaLaunchHostFunc", BST_ENUM_CLASS_HOST_FUNCTION);
+	s->kernel = builder_kernel(&s->b, "k", 100000, 256);
+}
+
+static void call_at(struct scene *s, uint64_t api, uint64_t from, uint64_t to, uint64_t correlation)
+{
+	builder_call(&s->b, &(struct builder_call){.thread = s->thread,
+						   .api = api,
+						   .begin_ns = from * US,
+						   .duration_ns = (to - from) * US,
+						   .correlation = correlation});
+}
+
+static void run_at(struct scene *s, uint64_t from, uint64_t to, uint64_t correlation)
+{
+	builder_run(&s->b, &(struct builder_run){.kernel = s->kernel,
+						 .begin_ns = from * US,
+						 .duration_ns = (to - from) * US,
+						 .correlation = correlation,
+						 .stream = 7});
+}
+
+static const struct window *end(struct scene *s)
+{
+	const struct window *w;
+	uint64_t sum = 0;
+
+	assert_int_equal(builder_analyze(&s->b, &s->report), 0);
+	assert_int_equal(s->report.process_count, 1);
+	assert_true(s->report.processes[0].complete);
+	w = &s->report.processes[0].devices[0].whole;
+	for (unsigned i = 0; i < LEAF_COUNT; i++)
+		sum += w->leaf_ns[i];
+	assert_int_equal(sum, w->window_ns);
+	builder_fini(&s->b);
+	return w;
+}
+
+static void done(struct scene *s)
+{
+	report_fini(&s->report);
+}
+
+static uint64_t leaf_us(const struct window *w, enum leaf leaf)
+{
+	return w->leaf_ns[leaf] / US;
+}
+
+static void time_before_the_launch_call_is_host(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.launch, 300, 305, 2);
+	run_at(&s, 312, 412, 2);
+	w = end(&s);
+	/* [100, 412): launch 4 + 6 and 5 + 7, host 210..300, kernels 200. */
+	assert_int_equal(w->window_ns, 312 * US);
+	assert_int_equal(leaf_us(w, LEAF_LAUNCH), 22);
+	assert_int_equal(leaf_us(w, LEAF_HOST), 90);
+	assert_int_equal(w->busy_ns, 200 * US);
+	assert_int_equal(s.report.processes[0].coverage.kernels_explained, 2);
+	assert_int_equal(s.report.processes[0].coverage.launches_hooked, 2);
+	done(&s);
+}
+
+static void queue_depth_is_never_overhead(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	for (uint64_t i = 0; i < 50; i++) {
+		call_at(&s, s.launch, 100 + 5 * i, 104 + 5 * i, i + 1);
+		run_at(&s, 110 + 101 * i, 210 + 101 * i, i + 1);
+	}
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_HOST), 0);
+	assert_int_equal(w->launch_queue_gap_ns, 49 * US);
+	assert_int_equal(leaf_us(w, LEAF_LAUNCH), 49 + 10);
+	done(&s);
+}
+
+static void a_wait_costs_the_lead_that_it_destroyed(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.sync, 150, 220, 0); /* waits 60 us while the device works */
+	call_at(&s, s.launch, 400, 404, 2);
+	run_at(&s, 410, 510, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_SYNC), 10 + 60);
+	assert_int_equal(leaf_us(w, LEAF_HOST), 400 - 280);
+	done(&s);
+}
+
+static void lead_lost_ends_at_the_next_launch(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 1110, 1);
+	call_at(&s, s.sync, 105, 1112, 0);
+	call_at(&s, s.launch, 1120, 1124, 2);
+	run_at(&s, 1130, 1230, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_SYNC), 10);
+	assert_int_equal(leaf_us(w, LEAF_HOST), 0);
+	done(&s);
+}
+
+static void waits_of_other_threads_do_not_count(void **state)
+{
+	struct scene s;
+	const struct window *w;
+	uint64_t launcher;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	launcher = s.thread;
+	s.thread = s.other_thread;
+	call_at(&s, s.sync, 120, 380, 0);
+	s.thread = launcher;
+	call_at(&s, s.launch, 300, 305, 2);
+	run_at(&s, 310, 410, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_SYNC), 0);
+	assert_int_equal(leaf_us(w, LEAF_HOST), 90);
+	done(&s);
+}
+
+static void allocation_in_a_gap_is_alloc(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.alloc, 200, 260, 0);
+	call_at(&s, s.launch, 300, 305, 2);
+	run_at(&s, 310, 410, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_ALLOC), 50);
+	assert_int_equal(leaf_us(w, LEAF_HOST), 40);
+	done(&s);
+}
+
+static void module_load_in_a_launch_is_alloc(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	builder_call(&s.b, &(struct builder_call){.thread = s.thread,
+						  .api = s.launch,
+						  .begin_ns = 300 * US,
+						  .duration_ns = 500 * US,
+						  .correlation = 2,
+						  .flags = BST_ENUM_CALL_FLAG_MODULE_LOADED});
+	run_at(&s, 810, 910, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_ALLOC), 500);
+	assert_int_equal(leaf_us(w, LEAF_LAUNCH), 10 + 10);
+	done(&s);
+}
+
+static void copies_are_busy_time(void **state)
+{
+	struct scene s;
+	const struct window *w;
+	const struct device_report *d;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.copy_async, 105, 108, 2);
+	builder_copy(&s.b, &(struct builder_copy){.kind = BST_ENUM_COPY_KIND_DEVICE_TO_HOST,
+						  .begin_ns = 160 * US,
+						  .duration_ns = 100 * US,
+						  .correlation = 2,
+						  .stream = 8,
+						  .bytes = 1000});
+	w = end(&s);
+	d = &s.report.processes[0].devices[0];
+	assert_int_equal(leaf_us(w, LEAF_TRANSFER), 50);
+	assert_int_equal(w->busy_ns, 150 * US);
+	assert_int_equal(w->kernel_ns, 100 * US);
+	assert_int_equal(d->copies[0].exposed_ns, 50 * US);
+	assert_int_equal(d->copies[0].total_ns, 100 * US);
+	assert_string_equal(d->copies[0].direction, "device to host");
+	done(&s);
+}
+
+static void a_blocking_copy_is_a_wait(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.copy, 120, 230, 2);
+	builder_copy(&s.b, &(struct builder_copy){.kind = BST_ENUM_COPY_KIND_DEVICE_TO_HOST,
+						  .begin_ns = 210 * US,
+						  .duration_ns = 5 * US,
+						  .correlation = 2,
+						  .stream = 7});
+	call_at(&s, s.launch, 240, 244, 3);
+	run_at(&s, 250, 350, 3);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_TRANSFER), 5);
+	assert_int_equal(leaf_us(w, LEAF_SYNC), 15 + 10);
+	assert_int_equal(leaf_us(w, LEAF_HOST), 0);
+	done(&s);
+}
+
+static void an_async_copy_of_pageable_memory_that_waited_is_a_wait(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.copy_async, 120, 230, 2);
+	builder_copy(&s.b, &(struct builder_copy){.kind = BST_ENUM_COPY_KIND_DEVICE_TO_HOST,
+						  .begin_ns = 210 * US,
+						  .duration_ns = 5 * US,
+						  .correlation = 2,
+						  .stream = 7,
+						  .source_kind = BST_ENUM_MEMORY_KIND_DEVICE,
+						  .target_kind = BST_ENUM_MEMORY_KIND_PAGEABLE});
+	call_at(&s, s.launch, 240, 244, 3);
+	run_at(&s, 250, 350, 3);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_SYNC), 25);
+	done(&s);
+}
+
+static void a_host_function_holds_what_was_issued(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	call_at(&s, s.host_function, 105, 106, 0);
+	call_at(&s, s.launch, 107, 111, 2);
+	run_at(&s, 110, 210, 1);
+	run_at(&s, 400, 500, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_DEPENDENCY), 190);
+	done(&s);
+}
+
+static void an_event_of_another_device_holds(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	builder_number(&s.b, 1, "sm_count", 132);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	/* Device 1, stream handle 5, then an event that stream 0 waits for. */
+	builder_call(&s.b, &(struct builder_call){.thread = s.thread,
+						  .api = s.launch,
+						  .begin_ns = 120 * US,
+						  .duration_ns = 4 * US,
+						  .correlation = 2,
+						  .stream = 5});
+	builder_run(&s.b, &(struct builder_run){.kernel = s.kernel,
+						.begin_ns = 130 * US,
+						.duration_ns = 370 * US,
+						.correlation = 2,
+						.stream = 9,
+						.device = 1});
+	builder_call(&s.b, &(struct builder_call){.thread = s.thread,
+						  .api = s.event_record,
+						  .begin_ns = 130 * US,
+						  .duration_ns = US,
+						  .stream = 5,
+						  .object = 3});
+	builder_call(&s.b, &(struct builder_call){.thread = s.thread,
+						  .api = s.event_wait,
+						  .begin_ns = 132 * US,
+						  .duration_ns = US,
+						  .object = 3});
+	call_at(&s, s.launch, 140, 144, 3);
+	run_at(&s, 505, 600, 3);
+	w = end(&s);
+	assert_int_equal(s.report.processes[0].device_count, 2);
+	assert_int_equal(leaf_us(w, LEAF_DEPENDENCY), 505 - 210);
+	done(&s);
+}
+
+static void an_event_that_was_over_holds_nothing(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	builder_call(&s.b, &(struct builder_call){.thread = s.thread,
+						  .api = s.event_record,
+						  .begin_ns = 106 * US,
+						  .duration_ns = US,
+						  .object = 3});
+	builder_call(&s.b, &(struct builder_call){.thread = s.thread,
+						  .api = s.event_wait,
+						  .begin_ns = 108 * US,
+						  .duration_ns = US,
+						  .stream = 5,
+						  .object = 3});
+	builder_call(&s.b, &(struct builder_call){.thread = s.thread,
+						  .api = s.launch,
+						  .begin_ns = 110 * US,
+						  .duration_ns = 4 * US,
+						  .correlation = 2,
+						  .stream = 5});
+	run_at(&s, 213, 300, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_DEPENDENCY), 0);
+	assert_int_equal(w->launch_queue_gap_ns, 3 * US);
+	done(&s);
+}
+
+static void nodes_of_a_graph_share_their_launch(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.graph_launch, 100, 110, 9);
+	for (uint64_t i = 0; i < 20; i++)
+		builder_run(&s.b, &(struct builder_run){.kernel = s.kernel,
+							.begin_ns = (120 + 11 * i) * US,
+							.duration_ns = 10 * US,
+							.correlation = 9,
+							.stream = 7,
+							.graph = 4,
+							.node = i + 1});
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_LAUNCH), 20 + 19);
+	assert_int_equal(w->launch_queue_gap_ns, 19 * US);
+	assert_int_equal(s.report.processes[0].coverage.kernels_explained, 20);
+	assert_int_equal(s.report.processes[0].coverage.graph_launches, 1);
+	done(&s);
+}
+
+static void without_the_call_a_gap_is_unknown(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	run_at(&s, 110, 210, 1);
+	run_at(&s, 310, 410, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_UNKNOWN), 100 + 200); /* the kernels say nothing either */
+	assert_int_equal(leaf_us(w, LEAF_HOST), 0);
+	assert_int_equal(s.report.processes[0].coverage.kernels_explained, 0);
+	done(&s);
+}
+
+static void losses_make_a_gap_unknown(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	builder_loss(&s.b, BST_ENUM_LOSS_CUPTI_DROPPED, 40, 0, 220 * US, 280 * US);
+	call_at(&s, s.launch, 300, 305, 2);
+	run_at(&s, 310, 410, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_HOST), 0);
+	assert_int_equal(leaf_us(w, LEAF_UNKNOWN), 100 + 200);
+	done(&s);
+}
+
+static void a_nested_call_adds_no_time(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.alloc, 220, 280, 0);
+	builder_call(&s.b, &(struct builder_call){.thread = s.thread,
+						  .api = s.sync,
+						  .begin_ns = 230 * US,
+						  .duration_ns = 40 * US,
+						  .flags = BST_ENUM_CALL_FLAG_NESTED});
+	call_at(&s, s.launch, 300, 305, 2);
+	run_at(&s, 310, 410, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_ALLOC), 60);
+	assert_int_equal(leaf_us(w, LEAF_SYNC), 0);
+	assert_int_equal(leaf_us(w, LEAF_HOST), 30);
+	done(&s);
+}
+
+static void own_cost_is_taken_out_of_the_gaps_it_fell_into(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	builder_meta(&s.b, "cost.cupti_launch_ns", "1000");
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.launch, 300, 305, 2);
+	run_at(&s, 310, 410, 2);
+	call_at(&s, s.launch, 320, 324, 3); /* runs ahead: costs the device nothing */
+	run_at(&s, 410, 510, 3);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_TRACING), 2);
+	assert_int_equal(leaf_us(w, LEAF_LAUNCH), 10 + 10 - 2);
+	done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(time_before_the_launch_call_is_host),
+		cmocka_unit_test(queue_depth_is_never_overhead),
+		cmocka_unit_test(a_wait_costs_the_lead_that_it_destroyed),
+		cmocka_unit_test(lead_lost_ends_at_the_next_launch),
+		cmocka_unit_test(waits_of_other_threads_do_not_count),
+		cmocka_unit_test(allocation_in_a_gap_is_alloc),
+		cmocka_unit_test(module_load_in_a_launch_is_alloc),
+		cmocka_unit_test(copies_are_busy_time),
+		cmocka_unit_test(a_blocking_copy_is_a_wait),
+		cmocka_unit_test(an_async_copy_of_pageable_memory_that_waited_is_a_wait),
+		cmocka_unit_test(a_host_function_holds_what_was_issued),
+		cmocka_unit_test(an_event_of_another_device_holds),
+		cmocka_unit_test(an_event_that_was_over_holds_nothing),
+		cmocka_unit_test(nodes_of_a_graph_share_their_launch),
+		cmocka_unit_test(without_the_call_a_gap_is_unknown),
+		cmocka_unit_test(losses_make_a_gap_unknown),
+		cmocka_unit_test(a_nested_call_adds_no_time),
+		cmocka_unit_test(own_cost_is_taken_out_of_the_gaps_it_fell_into),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
