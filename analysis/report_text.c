@@ -142,7 +142,7 @@ static void print_process_warnings(const struct process_report *process,
 	if (!process->complete)
 		warn(terminal, "This trace is incomplete: %s. The figures are of what is there.",
 		     process->incomplete_reason ? process->incomplete_reason : "it was cut off");
-	if (process->device_count == 0 || process->coverage.kernels + process->coverage.copies == 0)
+	if (!has_records(process))
 		warn(terminal,
 		     "No device times were recorded (mode %s%s%s): launches were counted, but what binds the GPU "
 		     "cannot be told.",

@@ -36,6 +36,8 @@ void bst_batch_init(struct bst_batch *batch, const struct bst_table_info *info, 
 	for (const struct bst_column_info *c = info->column; c->id; c++) {
 		batch->number[c->id] = numbers;
 		numbers += capacity;
+		if (strcmp(c->name, "duration") == 0)
+			batch->duration_column = c->id;
 		if (c->encoding != BST_BYTES)
 			continue;
 		batch->text[c->id] = text;
@@ -43,7 +45,7 @@ void bst_batch_init(struct bst_batch *batch, const struct bst_table_info *info, 
 	}
 }
 
-/* Time columns are named by the table; a duration column named "duration" stretches the end. */
+/* Keeps the extent of the rows' times for the chunk's header. */
 static void note_time(struct bst_batch *batch, uint32_t row)
 {
 	uint16_t time = batch->info->time_column;
@@ -52,9 +54,10 @@ static void note_time(struct bst_batch *batch, uint32_t row)
 	if (!time)
 		return;
 	begin = end = batch->number[time][row];
-	for (const struct bst_column_info *c = batch->info->column; c->id; c++)
-		if (strcmp(c->name, "duration") == 0)
-			end += batch->number[c->id][row];
+	if (batch->duration_column)
+		end += batch->number[batch->duration_column][row];
+	if (end < begin)
+		end = UINT64_MAX; /* a sentinel for a time or a duration: the row is kept as it came */
 	if (batch->rows == 0 || begin < batch->time_min)
 		batch->time_min = begin;
 	if (batch->rows == 0 || end > batch->time_max)

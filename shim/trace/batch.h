@@ -20,6 +20,7 @@ struct bst_batch {
 	uint64_t first_row; /* rows of this table encoded before */
 	uint64_t time_min;
 	uint64_t time_max;
+	uint16_t duration_column; /* id of the column named "duration", 0 if none */
 	uint64_t *number[BST_COLUMN_LIMIT]; /* by column id; for text columns the lengths */
 	uint8_t *text[BST_COLUMN_LIMIT];
 	uint32_t text_bytes[BST_COLUMN_LIMIT];
