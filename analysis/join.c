@@ -1,38 +1,46 @@
-/* A direct-mapped table of calls. */
+/* A ring of calls and an index into it. */
 #include "join.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS (1u << 19)
+#define CALLS 65536u
+#define IDS   (1u << 19)
 
 int join_init(struct join *join)
 {
+	join->count = 0;
 	join->evicted = 0;
-	join->slot = calloc(SLOTS, sizeof(*join->slot));
-	return join->slot ? 0 : -1;
+	join->ring = calloc(CALLS, sizeof(*join->ring));
+	join->index = calloc(IDS, sizeof(*join->index));
+	return join->ring && join->index ? 0 : -1;
 }
 
 void join_fini(struct join *join)
 {
-	free(join->slot);
+	free(join->ring);
+	free(join->index);
 	memset(join, 0, sizeof(*join));
 }
 
 void join_add(struct join *join, const struct launch *launch)
 {
-	struct launch *slot = &join->slot[launch->correlation & (SLOTS - 1)];
+	const struct launch *known = join_find(join, launch->correlation);
+	struct launch *slot = &join->ring[++join->count % CALLS];
 
-	if (slot->correlation == launch->correlation && launch->begin_ns <= slot->end_ns)
+	if (known && launch->begin_ns <= known->end_ns) {
+		join->count--;
 		return;
+	}
 	if (slot->correlation && !slot->op_end_ns)
 		join->evicted++;
 	*slot = *launch;
+	join->index[launch->correlation % IDS] = join->count;
 }
 
 struct launch *join_find(struct join *join, uint32_t correlation)
 {
-	struct launch *slot = &join->slot[correlation & (SLOTS - 1)];
+	struct launch *slot = &join->ring[join->index[correlation % IDS] % CALLS];
 
 	return correlation && slot->correlation == correlation ? slot : NULL;
 }

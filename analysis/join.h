@@ -30,11 +30,13 @@ struct launch {
 };
 
 /*
- * The last calls by correlation id. CUPTI counts ids up, over all API calls and not only those that launch, so a table indexed by the
- * low bits holds the last half million of them: far beyond the 1,024 launches that a queue takes. Older ones are evicted.
+ * The last 65,536 calls that issued work, found by correlation id: far beyond the 1,024 launches that a queue takes. Older ones are
+ * evicted. CUPTI counts ids up, over all API calls and not only those that launch, so that the low bits tell them apart.
  */
 struct join {
-	struct launch *slot;
+	struct launch *ring;
+	uint32_t *index; /* by the low bits of the id: number of the call, counted from 1 */
+	uint32_t count;
 	uint64_t evicted; /* without having met an operation */
 };
 

@@ -54,7 +54,9 @@ struct output {
 	int fd;
 	int failed; /* a write failed and it was said */
 	int full;   /* the size limit was reached: no more rows of data, so that what is there is a beginning */
+	int closing; /* the last chunks may use what was kept free */
 	uint64_t max_bytes;
+	uint64_t beyond[3]; /* rows beyond the size limit: count, and between which times of the host */
 	struct bst_encoder encoder;
 	struct bst_batch batch[BST_TABLE_LIMIT];
 	struct bst_batch index;
@@ -221,7 +223,7 @@ static bool fits(struct output *out, uint16_t table, size_t size)
 	if (!limit || table == BST_TABLE_INDEX)
 		return true;
 	if (!is_data(table))
-		return end + closing / 2 <= limit;
+		return end + (out->closing ? 0 : closing / 2) <= limit;
 	if (!out->full && end + closing > limit) {
 		log_line("%s: reached BOUNDSHIM_MAX_MB; the rest is counted, not kept", out->path);
 		out->full = 1;
@@ -281,19 +283,38 @@ static int flush_dictionaries(struct output *out)
 	return 0;
 }
 
+static bool has_host_times(uint16_t table)
+{
+	return table == BST_TABLE_CALL || table == BST_TABLE_WAKE || table == BST_TABLE_RANGE ||
+	       table == BST_TABLE_NODE;
+}
+
+/* Losses beyond the size limit become one row at the end, so that telling them does not fill what is left. */
+static void stretch_beyond(struct output *out, const struct bst_batch *batch)
+{
+	out->beyond[0] += batch->rows;
+	if (!has_host_times(batch->info->id))
+		return;
+	if (!out->beyond[1] || batch->time_min < out->beyond[1])
+		out->beyond[1] = batch->time_min;
+	if (batch->time_max > out->beyond[2])
+		out->beyond[2] = batch->time_max;
+}
+
 /*
  * Rows that cannot be written are lost: counted, and placed by a row of `loss` where their times are the host's. Others are placed
  * by the jump of first_row between the chunks before and after.
  */
 static void drop(struct output *out, struct bst_batch *batch)
 {
-	uint16_t table = batch->info->id;
-	uint64_t cause = is_data(table) && out->full ? BST_ENUM_LOSS_FILE_LIMIT : BST_ENUM_LOSS_WRITE_ERROR;
-	uint64_t row[] = {cause, batch->rows, 0, batch->time_min, batch->time_max};
+	uint64_t row[] = {BST_ENUM_LOSS_WRITE_ERROR, batch->rows, 0, batch->time_min, batch->time_max};
+	bool placed = has_host_times(batch->info->id);
 
-	loss_add((enum bst_enum)cause, batch->rows);
+	if (out->full)
+		stretch_beyond(out, batch);
+	loss_add(out->full ? BST_ENUM_LOSS_FILE_LIMIT : BST_ENUM_LOSS_WRITE_ERROR, batch->rows);
 	bst_batch_clear(batch);
-	if (table == BST_TABLE_CALL || table == BST_TABLE_WAKE || table == BST_TABLE_RANGE || table == BST_TABLE_NODE)
+	if (placed && !out->full)
 		output_add_numbers(out, BST_TABLE_LOSS, row);
 }
 
@@ -484,11 +505,16 @@ static void write_index(struct output *out)
 
 void output_close(struct output *out)
 {
+	out->closing = 1;
 	output_flush(out);
 	for (unsigned at = DICTIONARIES; at < TABLES_USED; at++)
 		if (out->batch[capacities[at].table].rows)
 			make_room(out, capacities[at].table);
-	/* what make_room and the flush dropped */
+	if (out->beyond[2])
+		output_add_numbers(out, BST_TABLE_LOSS,
+				   (uint64_t[]){BST_ENUM_LOSS_FILE_LIMIT, out->beyond[0], 0, out->beyond[1],
+						out->beyond[2]});
+	/* the rows of `loss` that all this made */
 	output_flush(out);
 	write_index(out);
 	close(out->fd);

@@ -176,7 +176,7 @@ void process_describe(struct output *output, const struct env *env, int64_t star
 	static const char *const world[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS",
 					    NULL};
 	struct utsname kernel;
-	char host[256];
+	char host[256] = "";
 
 	gethostname(host, sizeof(host) - 1);
 	host[sizeof(host) - 1] = 0;

@@ -191,3 +191,8 @@ void *real_function(uint16_t api, const void *caller)
 		p = atomic_load_explicit(&functions[module][api], memory_order_acquire);
 	return p ? p : resolve(api, module, address);
 }
+
+void real_after_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}

@@ -10,4 +10,7 @@
  */
 void *real_function(uint16_t api, const void *caller);
 
+/* In a forked child: the lock may have been another thread's. What is remembered stays true. */
+void real_after_fork(void);
+
 #endif

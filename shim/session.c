@@ -17,6 +17,8 @@
 #include "names.h"
 #include "output.h"
 #include "process.h"
+#include "real.h"
+#include "spawn.h"
 #include "thread.h"
 #include "tracer.h"
 #include "writer.h"
@@ -135,8 +137,6 @@ static void *wait_and_go(void *unused)
 
 static void start(void)
 {
-	pthread_t thread;
-
 	owner = getpid();
 	if (getauxval(AT_SECURE)) {
 		set_state(SESSION_OFF); /* a setuid program's environment is not to be trusted */
@@ -152,9 +152,7 @@ static void start(void)
 		return;
 	}
 	set_state(SESSION_WAITING);
-	if (pthread_create(&thread, NULL, wait_and_go, NULL) == 0)
-		pthread_detach(thread);
-	else
+	if (spawn(wait_and_go) != 0)
 		go();
 }
 
@@ -207,6 +205,7 @@ static void in_child(void)
 		output_abandon(output);
 	output = NULL;
 	writer_forget();
+	real_after_fork();
 	thread_forget_all();
 	tracer_forget(used_cuda);
 	set_state(SESSION_IDLE);

@@ -27,6 +27,7 @@ static struct cupti_api cupti;
 static CUpti_SubscriberHandle subscriber;
 static _Atomic int state = TRACER_UNTRIED;
 static char reason[512];
+static _Atomic unsigned news; /* changes of state and reason */
 static uint8_t driver_class[DRIVER_ID_LIMIT]; /* class + 1 of the callbacks asked for, 0 = none */
 
 static const CUpti_ActivityKind kinds[] = {
@@ -42,6 +43,7 @@ static const CUpti_CallbackIdResource resources[] = {
 
 static void set_state(enum tracer_state to)
 {
+	atomic_fetch_add_explicit(&news, 1, memory_order_relaxed);
 	/* release: pairs with tracer_state; the reason and the table are there before the state */
 	atomic_store_explicit(&state, to, memory_order_release);
 }
@@ -53,6 +55,16 @@ static void fail(const char *what, CUptiResult result)
 	if (cupti.cuptiGetResultString)
 		cupti.cuptiGetResultString(result, &words);
 	snprintf(reason, sizeof(reason), "%s: %s (%d)", what, words ? words : "unknown error", (int)result);
+}
+
+/* Something is missing though CUPTI is on: the first such thing is said and kept. Starting thread, then writer thread. */
+static void degrade(const char *what, CUptiResult result, const char *consequence)
+{
+	if (*reason)
+		return;
+	fail(what, result);
+	atomic_fetch_add_explicit(&news, 1, memory_order_relaxed);
+	log_line("CUPTI: %s; %s", reason, consequence);
 }
 
 /* CUPTI's threads and the program's own, holding CUPTI's locks: take a buffer, return, nothing else. */
@@ -148,10 +160,11 @@ static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_
 		resource_changed(id, data);
 }
 
-/* Asks for the driver functions of driver.def by the names that this CUPTI gives them. Returns how many. */
-static unsigned enable_driver_callbacks(void)
+/* Asks for the driver functions of driver.def by the names that this CUPTI gives them. */
+static void enable_driver_callbacks(void)
 {
 	unsigned enabled = 0, unknown = 0;
+	CUptiResult result, refused = CUPTI_SUCCESS;
 
 	for (uint32_t id = 1; id < DRIVER_ID_LIMIT && unknown < 16; id++) {
 		const char *name = NULL;
@@ -166,10 +179,17 @@ static unsigned enable_driver_callbacks(void)
 		if (class < 0)
 			continue;
 		driver_class[id] = (uint8_t)(class + 1);
-		if (cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id) == CUPTI_SUCCESS)
+		result = cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+		if (result == CUPTI_SUCCESS)
 			enabled++;
+		else
+			refused = result;
 	}
-	return enabled;
+	if (refused != CUPTI_SUCCESS)
+		degrade("cuptiEnableCallback", refused, "some launches that no hook sees will lack CPU times");
+	else if (enabled == 0)
+		degrade("cuptiGetCallbackName", CUPTI_ERROR_UNKNOWN,
+			"launches that no hook sees will lack CPU times");
 }
 
 static void disable_callbacks(void)
@@ -186,9 +206,12 @@ static CUptiResult enable_kinds(void)
 {
 	CUptiResult result = cupti.cuptiActivityEnable(kinds[0]);
 
-	for (unsigned i = 1; i < COUNT(kinds) && result == CUPTI_SUCCESS; i++)
-		if (cupti.cuptiActivityEnable(kinds[i]) != CUPTI_SUCCESS)
-			log_detail("CUPTI does not give activity kind %d", (int)kinds[i]);
+	for (unsigned i = 1; i < COUNT(kinds) && result == CUPTI_SUCCESS; i++) {
+		CUptiResult other = cupti.cuptiActivityEnable(kinds[i]);
+
+		if (other != CUPTI_SUCCESS)
+			degrade("cuptiActivityEnable", other, "copies and sets, or some of them, are not recorded");
+	}
 	return result;
 }
 
@@ -230,10 +253,12 @@ static enum tracer_state begin(const char *wanted_library)
 		fail("cuptiActivityEnable(CONCURRENT_KERNEL)", result);
 		goto undo;
 	}
-	for (unsigned i = 0; i < COUNT(resources); i++)
-		cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
-	if (enable_driver_callbacks() == 0)
-		log_line("CUPTI gives no driver callbacks; launches that no hook sees will lack CPU times");
+	for (unsigned i = 0; i < COUNT(resources); i++) {
+		result = cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
+		if (result != CUPTI_SUCCESS)
+			degrade("cuptiEnableCallback", result, "lazy loading and graph nodes are not told");
+	}
+	enable_driver_callbacks();
 	return TRACER_ON;
 undo:
 	cupti.cuptiUnsubscribe(subscriber);
@@ -270,6 +295,11 @@ const char *tracer_path(void)
 	return cupti.path;
 }
 
+unsigned tracer_news(void)
+{
+	return atomic_load_explicit(&news, memory_order_relaxed);
+}
+
 uint32_t tracer_version(void)
 {
 	return cupti.version;
@@ -286,8 +316,13 @@ uint64_t tracer_timestamp(void)
 
 void tracer_flush(bool forced)
 {
-	if (tracer_state() == TRACER_ON)
-		cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+	CUptiResult result;
+
+	if (tracer_state() != TRACER_ON)
+		return;
+	result = cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+	if (result != CUPTI_SUCCESS)
+		degrade("cuptiActivityFlushAll", result, "device times may be missing");
 }
 
 static void decode(struct output *output, const struct actbuf *buffer)
@@ -301,8 +336,10 @@ static void decode(struct output *output, const struct actbuf *buffer)
 			break;
 		activity_record(output, (uint32_t)record->kind, (const uint8_t *)record);
 	}
-	if (result != CUPTI_ERROR_MAX_LIMIT_REACHED)
-		loss_add(BST_ENUM_LOSS_UNKNOWN_RECORD, 1);
+	if (result == CUPTI_ERROR_MAX_LIMIT_REACHED)
+		return;
+	loss_add(BST_ENUM_LOSS_UNKNOWN_RECORD, 1);
+	degrade("cuptiActivityGetNextRecord", result, "device times are missing");
 }
 
 /* The counter of a queue is zeroed by reading it: every reading is added. */

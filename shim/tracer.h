@@ -25,8 +25,11 @@ void tracer_refuse(const char *reason);
 
 enum tracer_state tracer_state(void);
 
-/* Words for `meta`; "" when on. */
+/* Words for `meta`: why it is off, or what is missing although it is on; "" when all is well. */
 const char *tracer_reason(void);
+
+/* Changes when state or reason do; 0 before the first. Writer thread. */
+unsigned tracer_news(void);
 const char *tracer_path(void);
 uint32_t tracer_version(void);
 

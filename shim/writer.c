@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -20,9 +18,11 @@
 #include "activity.h"
 #include "clock.h"
 #include "encode.h"
+#include "log.h"
 #include "loss.h"
 #include "process.h"
 #include "session.h"
+#include "spawn.h"
 #include "thread.h"
 #include "tracer.h"
 
@@ -36,11 +36,21 @@ static struct output *out;
 static _Atomic uint32_t woken;              /* futex: 1 = look now */
 static _Atomic uint32_t finished;           /* futex: 1 = the file is closed */
 static _Atomic(const char *) finish_reason; /* set = finish */
-static bool devices_known, tracer_known;
+static bool devices_known;
+static unsigned tracer_told; /* how much of the tracer's news is in the file */
 
 static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
 {
 	return syscall(SYS_futex, (uint32_t *)word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
+/* The kernel's own clock: the program may have replaced clock_gettime. */
+static uint64_t kernel_now(void)
+{
+	struct timespec ts = {0, 0};
+
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 /* Sleeps until *word is no longer `value` or the time is over: relative, by the kernel's own clock. */
@@ -72,6 +82,15 @@ static void drain_ring(struct thread *t)
 	}
 }
 
+/* What did not fit into the ring last, and no later record of the thread tells. */
+static void tell_lost(const struct thread *t)
+{
+	if (t->lost_count)
+		output_add_numbers(out, BST_TABLE_LOSS,
+				   (uint64_t[]){BST_ENUM_LOSS_RING_FULL, t->lost_count, t->id,
+						t->lost_begin_ns, host_now()});
+}
+
 static void drain_rings(void)
 {
 	for (struct thread *t = thread_first(); t; t = t->next) {
@@ -82,10 +101,8 @@ static void drain_rings(void)
 		drain_ring(t);
 		if (state != THREAD_EXITED)
 			continue;
-		if (t->lost_count)
-			output_add_numbers(out, BST_TABLE_LOSS,
-					   (uint64_t[]){BST_ENUM_LOSS_RING_FULL, t->lost_count, t->id,
-							t->lost_begin_ns, host_now()});
+		tell_lost(t);
+		t->lost_count = 0;
 		thread_recycle(t);
 	}
 }
@@ -149,18 +166,20 @@ static void describe_tracer(void)
 	static const char *const words[] = {[TRACER_UNTRIED] = "off", [TRACER_ON] = "on", [TRACER_OFF] = "off",
 					    [TRACER_TAKEN] = "taken"};
 	enum tracer_state state = tracer_state();
+	unsigned news = tracer_news();
 
-	if (tracer_known || state == TRACER_UNTRIED)
+	if (state == TRACER_UNTRIED || news == tracer_told)
 		return;
-	tracer_known = true;
 	output_meta(out, "cupti.state", words[state]);
-	if (state != TRACER_ON)
+	if (*tracer_reason())
 		output_meta(out, "cupti.reason", tracer_reason());
 	if (tracer_version()) {
 		output_meta_number(out, "cupti.version", tracer_version());
 		output_meta(out, "cupti.path", tracer_path());
 	}
-	read_clocks(BST_ENUM_CLOCK_REASON_START);
+	if (tracer_told == 0)
+		read_clocks(BST_ENUM_CLOCK_REASON_START);
+	tracer_told = news;
 }
 
 static void learn(void)
@@ -183,16 +202,18 @@ static void flush(bool forced)
 /* Records that never came are not looked for here: the analyzer knows launches without a kernel. */
 static void finish(const char *reason)
 {
+	if (tracer_state() == TRACER_UNTRIED) {
+		tracer_refuse("no CUDA call succeeded");
+		log_line("no CUDA call succeeded: the trace has no device times");
+	}
 	flush(false);
 	tracer_flush(true);
 	tracer_drain(out);
 	drain_rings();
 	for (struct thread *t = thread_first(); t; t = t->next)
-		if (t->lost_count)
-			output_add_numbers(out, BST_TABLE_LOSS,
-					   (uint64_t[]){BST_ENUM_LOSS_RING_FULL, t->lost_count, t->id,
-							t->lost_begin_ns, host_now()});
+		tell_lost(t);
 	encode_names();
+	describe_tracer();
 	read_clocks(BST_ENUM_CLOCK_REASON_FINISH);
 	report_cost();
 	output_meta(out, "end.reason", reason);
@@ -218,7 +239,6 @@ static void *writer_main(void *unused)
 
 	(void)unused;
 	prctl(PR_SET_NAME, "boundshim");
-	process_describe(out, options.env, options.start_ns);
 	while (!(reason = atomic_load_explicit(&finish_reason, memory_order_acquire))) {
 		uint64_t now;
 
@@ -248,41 +268,29 @@ static void *writer_main(void *unused)
 
 int writer_start(const struct writer_options *with)
 {
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int error;
-
 	options = *with;
 	out = with->output;
-	devices_known = tracer_known = false;
+	devices_known = false;
+	tracer_told = 0;
 	atomic_store(&finish_reason, NULL);
 	atomic_store(&finished, 0);
 	if (encode_init(out) != 0 || activity_init() != 0)
 		return -1;
-	/* SIGXFSZ among them: a file size limit is an error of write, not the end of the program */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	error = pthread_create(&thread, &attr, writer_main, NULL);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return error ? -1 : 0;
+	/* here, not in the thread: it reads the environment, which the program may be about to change */
+	process_describe(out, with->env, with->start_ns);
+	return spawn(writer_main);
 }
 
 bool writer_finish(const char *reason, uint64_t timeout_ns)
 {
-	uint64_t slept = 0;
+	uint64_t start = kernel_now();
 
 	atomic_store_explicit(&finish_reason, reason, memory_order_release);
 	atomic_store_explicit(&woken, 1, memory_order_release);
 	futex(&woken, FUTEX_WAKE, 1, NULL);
-	while (!atomic_load_explicit(&finished, memory_order_acquire) && slept < timeout_ns) {
-		/* counted in naps: the program may have a clock of its own */
+	/* short naps: signals end them early, and what wakes us may have come before */
+	while (!atomic_load_explicit(&finished, memory_order_acquire) && kernel_now() - start < timeout_ns)
 		sleep_on(&finished, 0, 20000000);
-		slept += 20000000;
-	}
 	return atomic_load_explicit(&finished, memory_order_acquire) != 0;
 }
 

@@ -17,8 +17,15 @@ int cupti_stub(const char *name, int code);
 /* The newest layouts of CUDA 12.9 and of CUDA 13.0. */
 #if SIM_CUPTI == 12
 #include "gen_cupti12.h"
+#include "layout12.h"
 typedef CUpti_ActivityKernel9 sim_kernel_record;
 #define SIM_CUPTI_VERSION 28
+_Static_assert(sizeof(CUpti_ActivityKernel9) == KERNEL12_BYTES, "12.9's kernel record");
+_Static_assert(offsetof(CUpti_ActivityKernel9, graphId) == KERNEL12_GRAPH, "12.9's kernel record");
+_Static_assert(sizeof(CUpti_ActivityMemcpy6) == COPY12_BYTES, "12.9's copy record");
+_Static_assert(sizeof(CUpti_ActivityMemcpyPtoP4) == PEER12_BYTES, "12.9's peer copy record");
+_Static_assert(sizeof(CUpti_ActivityMemset4) == SET12_BYTES, "12.9's set record");
+_Static_assert(sizeof(CUpti_ActivityOverhead3) == OVERHEAD12_BYTES, "12.9's overhead record");
 #else
 #include "gen_cupti13.h"
 typedef CUpti_ActivityKernel10 sim_kernel_record;

@@ -2,8 +2,10 @@
  */
 #include <string.h>
 
+#include "layout12.h"
+
 /* cudaDeviceProp of CUDA 12.9, with what nobody fills as gaps. Its size and offsets are part of
- * that ABI; headers.c compares them with the real header where there is one. */
+ * that ABI; layout12.c compares them with the real header where there is one. */
 struct device_prop12 {
 	char name[256];
 	char uuid[16], luid[8];
@@ -35,7 +37,13 @@ struct device_prop12 {
 	int more[4];
 	int reserved[63];
 };
-_Static_assert(sizeof(struct device_prop12) == 1032, "cudaDeviceProp of CUDA 12.9");
+_Static_assert(sizeof(struct device_prop12) == PROP12_BYTES, "CUDA 12.9");
+_Static_assert(offsetof(struct device_prop12, major) == PROP12_MAJOR, "CUDA 12.9");
+_Static_assert(offsetof(struct device_prop12, multi_processor_count) == PROP12_SMS, "CUDA 12.9");
+_Static_assert(offsetof(struct device_prop12, l2_bytes) == PROP12_L2, "CUDA 12.9");
+_Static_assert(offsetof(struct device_prop12, shared_per_sm) == PROP12_SM_SHARED, "CUDA 12.9");
+_Static_assert(offsetof(struct device_prop12, max_blocks_per_sm) == PROP12_BLOCKS_PER_SM,
+	       "CUDA 12.9");
 
 static int properties(void *out, int device)
 {

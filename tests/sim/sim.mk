@@ -2,22 +2,26 @@
 # Included by the top Makefile; alone: make -f tests/sim/sim.mk sim
 #
 # BUILD     where to put things (default build); the libraries land in $(BUILD)/sim
-# CUDA_INC  CUDA 13 headers, CUPTI's among them
+# CUDA_INC  CUDA 13 headers; CUPTI_INC where CUPTI's lie elsewhere
+# CUDA12_INC  CUDA 12.9's header directories, for sim-layout12 only
 # SIM_SAN   sanitizer flags, e.g. -fsanitize=address
 
 SIM_DIR := $(dir $(lastword $(MAKEFILE_LIST)))
 SIM_ROOT := $(SIM_DIR)../..
 BUILD ?= build
 CUDA_INC ?= /usr/local/cuda/include
+CUPTI_INC ?= $(CUDA_INC)
+CUDA12_INC ?=
 SIM_OUT := $(BUILD)/sim
 SIM_APPS_OUT := $(BUILD)/apps
 SIM_CC ?= $(CC)
 SIM_PYTHON ?= python3
 SIM_SAN ?=
 SIM_CFLAGS ?= -O1 -g
+SIM_INC := $(addprefix -isystem ,$(filter-out /usr/include,$(sort $(CUDA_INC) $(CUPTI_INC))))
 SIM_FLAGS := -std=gnu11 $(SIM_CFLAGS) $(SIM_SAN) -fPIC -fvisibility=hidden -fno-builtin-time \
 	-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare \
-	-I$(SIM_DIR) -I$(SIM_OUT) -isystem $(CUDA_INC) -pthread -MMD -MP
+	-I$(SIM_DIR) -I$(SIM_OUT) $(SIM_INC) -pthread -MMD -MP
 SIM_LINK := -shared -Wl,-rpath,'$$ORIGIN' -Wl,--enable-new-dtags -Wl,-Bsymbolic -Wl,-z,defs -pthread $(SIM_SAN)
 
 SIM_CUDA_SRC := $(addprefix $(SIM_DIR),call.c capture.c clock.c context.c driver_copy.c driver_graph.c \
@@ -28,7 +32,7 @@ SIM_CUPTI_SRC := $(addprefix $(SIM_DIR),cupti.c cupti_activity.c cupti_callback.
 SIM_LIBS := $(addprefix $(SIM_OUT)/,libcuda.so.1 libsimclock.so libcudart.so.12 libcudart.so.13 \
 	libcupti.so.12 libcupti.so.13)
 
-.PHONY: sim sim-test sim-apps sim-clean
+.PHONY: sim sim-layout12 sim-test sim-apps sim-clean
 sim: $(SIM_LIBS) sim-apps
 
 $(SIM_OUT) $(SIM_APPS_OUT):
@@ -37,7 +41,7 @@ $(SIM_OUT) $(SIM_APPS_OUT):
 # Generated entry points: one rule for each library.
 define SIM_GENERATE
 $(SIM_OUT)/gen_$(1).c: $(SIM_DIR)gen.py $(2) $(wildcard $(SIM_DIR)$(1).names) | $(SIM_OUT)
-	$(SIM_PYTHON) $(SIM_DIR)gen.py $(1) $(CUDA_INC) $$@ $$(@:.c=.h) $(2)
+	$(SIM_PYTHON) $(SIM_DIR)gen.py $(1) $(CUPTI_INC) $$@ $$(@:.c=.h) $(2)
 $(SIM_OUT)/gen_$(1).h: $(SIM_OUT)/gen_$(1).c ;
 endef
 $(eval $(call SIM_GENERATE,cuda,$(SIM_CUDA_SRC)))
@@ -88,7 +92,7 @@ $(SIM_OUT)/libsimclock.so: $(SIM_DIR)simclock.c | $(SIM_OUT)
 
 # Test programs: C against the real headers, linked with the stand-in runtime.
 SIM_APPS_DIR := $(SIM_DIR)../apps/
-SIM_APP_FLAGS := -std=gnu11 $(SIM_CFLAGS) $(SIM_SAN) -Wall -Wextra -Wno-deprecated-declarations -isystem $(CUDA_INC) -I$(SIM_APPS_DIR) \
+SIM_APP_FLAGS := -std=gnu11 $(SIM_CFLAGS) $(SIM_SAN) -Wall -Wextra -Wno-deprecated-declarations $(SIM_INC) -I$(SIM_APPS_DIR) \
 	-I$(SIM_DIR) -pthread -MMD -MP
 SIM_APP_NAMES := $(basename $(notdir $(filter-out %/plugin.c %/caller.c %/app.c,$(wildcard $(SIM_APPS_DIR)*.c))))
 SIM_APPS := $(addprefix $(SIM_APPS_OUT)/,$(SIM_APP_NAMES))
@@ -121,6 +125,11 @@ $(SIM_OUT)/selftest: $(SIM_DIR)selftest.c $(SIM_LIBS)
 
 sim-test: sim $(SIM_OUT)/selftest
 	$(SIM_DIR)selftest.sh $(BUILD)
+
+# Proves layout12.h, where CUDA 12 headers are at hand.
+sim-layout12: $(SIM_DIR)layout12.c $(SIM_DIR)layout12.h
+	$(SIM_CC) -std=gnu11 -fsyntax-only -Wno-deprecated-declarations $(addprefix -isystem ,$(CUDA12_INC)) \
+		-I$(SIM_DIR) $<
 
 sim-clean:
 	rm -rf $(SIM_OUT) $(SIM_APPS_OUT)
