@@ -42,7 +42,7 @@ endif
 BASE_CPPFLAGS := -I. -D_GNU_SOURCE= -DBOUNDSHIM_VERSION='"$(VERSION)"'
 BASE_CFLAGS := -std=c11 $(WARNINGS) $(OPT_$(VARIANT)) -g -pthread
 # No FORTIFY in the shim: its failure path aborts the program that hosts us.
-SHIM_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -U_FORTIFY_SOURCE
+SHIM_CFLAGS := -idirafter shim/empty -fPIC -fvisibility=hidden -ftls-model=initial-exec -U_FORTIFY_SOURCE
 SHIM_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,text -Wl,--as-needed \
 	-Wl,--exclude-libs,ALL -Wl,-soname,libboundshim.so
 # zlib is linked in privately, so that the host's own zlib neither changes us nor is changed.

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Gaps remembered to tell how busy the device was during a wait: 1.5 MB. */
-#define PAST_GAPS 65536u
+/* Gaps remembered to tell how busy the device was during a wait. One that spans more counts as busy before them. */
+#define PAST_GAPS 8192u
 
 /* Kernel signatures with medians: 2.6 kB each. */
 #define QUANTILES_LIMIT 16384
@@ -209,35 +209,52 @@ static void run_busy(struct account *a, uint64_t to)
 	}
 }
 
-static void add_idle_piece(struct account *a, const struct idle_piece *piece,
-			   const struct idle_gap *gap)
+static void add_idle_piece(struct account *a, const struct idle_piece *piece, uint64_t part)
 {
 	uint64_t length = piece->end_ns - piece->begin_ns;
-	uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns);
-	struct worst_gap worst = {piece->begin_ns, part, GAP_AT_END, 0, gap->thread};
 
 	a->whole.leaf_ns[piece->leaf] += length;
-	if (piece->queue)
-		a->whole.launch_queue_gap_ns += length;
-	if (!part)
-		return;
 	a->steady_window.leaf_ns[piece->leaf] += part;
-	if (piece->queue)
-		a->steady_window.launch_queue_gap_ns += part;
+	if (!piece->queue)
+		return;
+	a->whole.launch_queue_gap_ns += length;
+	a->steady_window.launch_queue_gap_ns += part;
+}
+
+/* A stretch of one leaf in the steady window, for its statistics. */
+static void note_stretch(struct account *a, enum leaf leaf, uint64_t begin_ns, uint64_t duration_ns,
+			 const struct idle_gap *gap)
+{
+	struct worst_gap worst = {begin_ns, duration_ns, GAP_AT_END, 0, gap->thread};
+
+	if (!duration_ns)
+		return;
 	if (gap->op) {
 		worst.before = gap->op->is_copy ? GAP_BEFORE_COPY : GAP_BEFORE_KERNEL;
 		worst.what = gap->op->is_copy ? gap->op->copy_kind : gap->op->signature;
 	}
-	gap_note(&a->gap[piece->leaf], &worst);
+	gap_note(&a->gap[leaf], &worst);
 }
 
 static void add_gap(struct account *a, const struct idle_gap *gap)
 {
+	uint64_t begin = gap->begin_ns, sum = 0;
+
 	a->past[a->past_count++ % PAST_GAPS] =
 		(struct past_gap){gap->begin_ns, gap->end_ns, a->idle_ns};
 	idle_split(gap, a->blind, &a->cost, &a->pieces);
-	for (size_t i = 0; i < a->pieces.count; i++)
-		add_idle_piece(a, &a->pieces.piece[i], gap);
+	for (size_t i = 0; i < a->pieces.count; i++) {
+		const struct idle_piece *piece = &a->pieces.piece[i];
+		uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns);
+
+		add_idle_piece(a, piece, part);
+		sum += part;
+		if (i + 1 < a->pieces.count && piece[1].leaf == piece->leaf)
+			continue;
+		note_stretch(a, piece->leaf, begin, sum, gap);
+		begin = piece->end_ns;
+		sum = 0;
+	}
 	a->idle_ns += gap->end_ns - gap->begin_ns;
 	a->now_ns = gap->end_ns;
 }

@@ -13,6 +13,7 @@
 #define TIE_SHARE         0.995
 #define GRAPH_SHARE       0.98
 #define STRETCH           4.0
+#define ENOUGH_SHARE      0.97 /* of the run: nothing better is looked for */
 
 /* Pairs and graphs are found by hash: 65,536 places, filled to three quarters. */
 #define TABLE_BITS  16
@@ -56,6 +57,7 @@ struct search {
 	size_t signature_count, name_count, table_used;
 	struct candidate *candidate;
 	size_t candidate_count;
+	bool pairs; /* are candidates too */
 };
 
 static uint64_t mix(uint64_t x)
@@ -146,14 +148,15 @@ static void count_all(struct search *s)
 
 	while (sequence_next(s->sequence, &walk, &item)) {
 		uint32_t name = anchor_name_key(s->vocabulary, item.signature);
-		uint64_t pair = pair_key(before, item.signature);
 
 		if (!takes(s, &item))
 			continue;
 		count(s, row(s->signature, s->signature_count, item.signature), item.signature,
 		      item.begin_ns);
 		count(s, row(s->name, s->name_count, name), name, item.begin_ns);
-		count(s, table_find(s, pair), pair, item.begin_ns);
+		if (s->pairs)
+			count(s, table_find(s, pair_key(before, item.signature)),
+			      pair_key(before, item.signature), item.begin_ns);
 		if (item.graph)
 			count(s, table_find(s, GRAPH_BIT | item.graph), GRAPH_BIT | item.graph,
 			      item.begin_ns);
@@ -335,7 +338,9 @@ static void compare_all(struct search *s)
 			continue;
 		visit(s, row(s->signature, s->signature_count, item.signature), &now, item.begin_ns);
 		visit(s, row(s->name, s->name_count, name), &now, item.begin_ns);
-		visit(s, table_find(s, pair_key(before, item.signature)), &now, item.begin_ns);
+		if (s->pairs)
+			visit(s, table_find(s, pair_key(before, item.signature)), &now,
+			      item.begin_ns);
 		if (item.graph)
 			visit(s, table_find(s, GRAPH_BIT | item.graph), &now, item.begin_ns);
 		content_add(&now, item.signature, name);
@@ -429,31 +434,43 @@ static size_t name_keys(const struct vocabulary *v)
 	return (size_t)most + 1;
 }
 
-bool anchor_find(const struct sequence *sequence, const struct vocabulary *v, int stream,
-		 struct anchor *anchor)
+static bool search(struct search *s, struct anchor *anchor)
 {
-	struct search s = {.sequence = sequence, .vocabulary = v, .stream = stream};
 	const struct candidate *choice = NULL;
 
-	s.signature_count = v->signature_count ? v->signature_count : 1;
-	s.name_count = name_keys(v);
-	s.signature = calloc(s.signature_count, sizeof(*s.signature));
-	s.name = calloc(s.name_count, sizeof(*s.name));
-	s.table = calloc(1u << TABLE_BITS, sizeof(*s.table));
-	if (s.signature && s.name && s.table) {
-		count_all(&s);
-		if (nominate(&s) == 0) {
-			compare_all(&s);
-			choice = choose(&s);
+	s->signature_count = s->vocabulary->signature_count ? s->vocabulary->signature_count : 1;
+	s->name_count = name_keys(s->vocabulary);
+	s->signature = calloc(s->signature_count, sizeof(*s->signature));
+	s->name = calloc(s->name_count, sizeof(*s->name));
+	s->table = calloc(1u << TABLE_BITS, sizeof(*s->table));
+	if (s->signature && s->name && s->table) {
+		count_all(s);
+		if (nominate(s) == 0) {
+			compare_all(s);
+			choice = choose(s);
 		}
 	}
 	if (choice)
-		fill(choice, stream, anchor);
-	free(s.signature);
-	free(s.name);
-	free(s.table);
-	free(s.candidate);
+		fill(choice, s->stream, anchor);
+	free(s->signature);
+	free(s->name);
+	free(s->table);
+	free(s->candidate);
 	return choice != NULL;
+}
+
+/* Pairs cost as much again, and matter only where each kernel of a step occurs several times in it. */
+bool anchor_find(const struct sequence *sequence, const struct vocabulary *v, int stream,
+		 uint64_t activity_ns, struct anchor *anchor)
+{
+	struct search single = {.sequence = sequence, .vocabulary = v, .stream = stream};
+	struct search all = {
+		.sequence = sequence, .vocabulary = v, .stream = stream, .pairs = true};
+
+	if (search(&single, anchor) &&
+	    anchor->alike_ns >= ENOUGH_SHARE * (double)activity_ns)
+		return true;
+	return search(&all, anchor);
 }
 
 bool anchor_matches(const struct anchor *anchor, const struct sequence_item *item, uint32_t before,

@@ -44,10 +44,10 @@ struct anchor {
  * Finds the anchor whose alike pieces cover the most time; of those that do as well within 0.5 %, the one with the shortest pieces (so
  * a step that logs every tenth time is not ten steps), then the earliest. A graph launch goes before kernels if it covers 98 % of the
  * best. Nested repetition (layers in a step) loses because the piece from the last layer to the next step's first is unlike the
- * others. `stream`: see struct anchor. False if nothing recurs.
+ * others. `stream`: see struct anchor. `activity_ns`: time in which the device was active at all. False if nothing recurs.
  */
 bool anchor_find(const struct sequence *sequence, const struct vocabulary *vocabulary, int stream,
-		 struct anchor *anchor);
+		 uint64_t activity_ns, struct anchor *anchor);
 
 /* Does a step begin with this kernel? `before` is the signature of the one before, UINT32_MAX at the start. */
 bool anchor_matches(const struct anchor *anchor, const struct sequence_item *item, uint32_t before,

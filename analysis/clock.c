@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Two readings can only disagree more where one is nonsense; products with times stay far from overflow. */
+#define DRIFT_MOST 256.0
+
 static int by_host(const void *a, const void *b)
 {
 	const struct clock_row *x = a, *y = b;
@@ -21,7 +24,7 @@ static double drift_between(const struct clock_row *a, const struct clock_row *b
 
 	if (b->device_ns <= a->device_ns)
 		return 0;
-	return ((double)(b->host_ns - a->host_ns) - device) / device;
+	return fmin(((double)(b->host_ns - a->host_ns) - device) / device, DRIFT_MOST);
 }
 
 /* Appends the reading; pieces that it contradicts, because the device's clock was set back, end where it begins. */
@@ -87,26 +90,22 @@ static uint64_t add_clipped(uint64_t base, uint64_t delta)
 	return base > UINT64_MAX - delta ? UINT64_MAX : base + delta;
 }
 
-uint64_t clock_host(const struct clock *clock, uint64_t device_ns, size_t *cursor)
+uint64_t clock_host_far(const struct clock *clock, uint64_t device_ns, size_t *cursor)
 {
 	const struct clock_piece *p;
 	uint64_t delta, shift;
 
 	if (!clock->count)
 		return device_ns;
-	if (*cursor >= clock->count || clock->piece[*cursor].device_ns > device_ns ||
-	    (*cursor + 1 < clock->count && clock->piece[*cursor + 1].device_ns <= device_ns))
-		*cursor = find_piece(clock, device_ns);
+	*cursor = find_piece(clock, device_ns);
 	p = &clock->piece[*cursor];
 	if (device_ns < p->device_ns) {
 		delta = p->device_ns - device_ns;
 		return p->host_ns > delta ? p->host_ns - delta : 0;
 	}
 	delta = device_ns - p->device_ns;
-	if (p->drift == 0)
-		return add_clipped(p->host_ns, delta);
-	shift = (uint64_t)llrint(fmin(fabs(p->drift) * (double)delta, 0x1p62));
-	if (p->drift > 0)
+	shift = (uint64_t)fmin(fabs(p->drift) * (double)delta, 0x1p62);
+	if (p->drift >= 0)
 		return add_clipped(add_clipped(p->host_ns, delta), shift);
 	return add_clipped(p->host_ns, shift < delta ? delta - shift : 0);
 }

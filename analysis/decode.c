@@ -92,30 +92,69 @@ uint64_t decode_begin(struct bst_rows *rows, const struct trace *trace, const st
 	return least_begin(rows, clock, begin, flags);
 }
 
-static uint32_t device_of(const struct vocabulary *v, const struct bst_rows *rows, uint32_t i)
+/* A column as a loop reads it: one that the chunk lacks is a single 0 for all rows. */
+struct column {
+	const uint64_t *at;
+	size_t step;
+};
+
+static struct column column_of(const struct bst_rows *rows, unsigned id)
 {
-	uint64_t device;
+	static const uint64_t zero;
+
+	if (rows->number[id])
+		return (struct column){rows->number[id], 1};
+	return (struct column){&zero, 0};
+}
+
+static inline uint64_t value(struct column column, uint32_t row)
+{
+	return column.at[row * column.step];
+}
+
+/* The columns of `run` that `copy` has too. */
+struct op_columns {
+	struct column kernel, begin, duration, correlation, context, stream, graph, node, device,
+		flags;
+};
+
+static struct op_columns op_columns_of(const struct bst_rows *rows)
+{
+	return (struct op_columns){
+		.kernel = column_of(rows, BST_RUN_KERNEL),
+		.begin = column_of(rows, BST_RUN_BEGIN),
+		.duration = column_of(rows, BST_RUN_DURATION),
+		.correlation = column_of(rows, BST_RUN_CORRELATION),
+		.context = column_of(rows, BST_RUN_CONTEXT),
+		.stream = column_of(rows, BST_RUN_STREAM),
+		.graph = column_of(rows, BST_RUN_GRAPH),
+		.node = column_of(rows, BST_RUN_NODE),
+		.device = column_of(rows, BST_RUN_DEVICE),
+		.flags = column_of(rows, BST_RUN_FLAGS),
+	};
+}
+
+static bool device_of(const struct vocabulary *v, const struct op_columns *c, uint32_t i,
+		      uint16_t *device)
+{
+	uint64_t index = value(c->device, i);
 	uint32_t at;
 
-	if (rows->number[BST_RUN_DEVICE])
-		device = rows->number[BST_RUN_DEVICE][i];
-	else if (dict_find(&v->contexts, bst_value(rows, BST_RUN_CONTEXT, i, 0), &at))
-		device = v->context_device[at];
-	else
-		device = 0;
-	return device < DEVICE_LIMIT ? (uint32_t)device : UINT32_MAX;
+	if (!c->device.step && dict_find(&v->contexts, value(c->context, i), &at))
+		index = v->context_device[at];
+	*device = (uint16_t)index;
+	return index < DEVICE_LIMIT;
 }
 
 /* Fills the times of an op; false where they are impossible. */
-static bool op_times(const struct bst_rows *rows, uint32_t i, const struct clock *clock,
+static bool op_times(const struct op_columns *c, uint32_t i, const struct clock *clock,
 		     const struct bounds *bounds, size_t *cursor, struct op *op)
 {
-	uint64_t begin = rows->number[BST_RUN_BEGIN][i];
-	uint64_t duration = bst_value(rows, BST_RUN_DURATION, i, 0);
+	uint64_t begin = value(c->begin, i), duration = value(c->duration, i);
 
-	if (bst_value(rows, BST_RUN_FLAGS, i, 0) & BST_ENUM_DEVICE_FLAG_TIME_INVALID)
+	if (value(c->flags, i) & BST_ENUM_DEVICE_FLAG_TIME_INVALID)
 		return false;
-	if (!begin || duration > DURATION_LIMIT)
+	if (!begin || duration > DURATION_LIMIT || begin > UINT64_MAX - duration)
 		return false;
 	op->begin_ns = clock_host(clock, begin, cursor);
 	op->end_ns = clock_host(clock, begin + duration, cursor);
@@ -123,19 +162,22 @@ static bool op_times(const struct bst_rows *rows, uint32_t i, const struct clock
 	       op->begin_ns <= op->end_ns;
 }
 
-static void op_place(const struct bst_rows *rows, uint32_t i, struct op *op)
+/* All that kernels and copies have in common but the times. */
+static void op_place(const struct op_columns *c, uint32_t i, struct op *op)
 {
-	op->stream = bst_value(rows, BST_RUN_CONTEXT, i, 0) << 32 |
-		     (uint32_t)bst_value(rows, BST_RUN_STREAM, i, 0);
-	op->correlation = (uint32_t)bst_value(rows, BST_RUN_CORRELATION, i, 0);
-	op->graph = (uint32_t)bst_value(rows, BST_RUN_GRAPH, i, 0);
-	op->has_node = op->graph && bst_value(rows, BST_RUN_NODE, i, 0);
+	op->stream = value(c->context, i) << 32 | (uint32_t)value(c->stream, i);
+	op->correlation = (uint32_t)value(c->correlation, i);
+	op->graph = (uint32_t)value(c->graph, i);
+	op->has_node = op->graph && value(c->node, i);
+	op->is_copy = 0;
+	op->signature = 0;
+	op->bytes = 0;
+	op->copy_kind = op->source_kind = op->target_kind = 0;
 }
 
 static void op_copy(const struct bst_rows *rows, uint32_t i, struct op *op)
 {
 	op->is_copy = 1;
-	op->signature = 0;
 	op->bytes = bst_value(rows, BST_COPY_BYTES, i, 0);
 	op->copy_kind = (uint8_t)bst_value(rows, BST_COPY_KIND, i, 0);
 	op->source_kind = (uint8_t)bst_value(rows, BST_COPY_SOURCE_KIND, i, 0);
@@ -220,6 +262,7 @@ enum bst_status decode_ops(struct bst_rows *rows, const struct trace *trace,
 	const struct vocabulary *v = &trace->vocabulary;
 	bool is_copy = chunk->table == BST_TABLE_COPY;
 	struct bounds bounds = sensible(clock);
+	struct op_columns c;
 	enum bst_status status;
 	uint32_t n = 0;
 
@@ -229,20 +272,18 @@ enum bst_status decode_ops(struct bst_rows *rows, const struct trace *trace,
 	if (status)
 		return status;
 	*(is_copy ? &counts->copies : &counts->kernels) += rows->count;
+	c = op_columns_of(rows);
 	for (uint32_t i = 0; i < rows->count; i++) {
 		struct op *op = &out[n];
-		uint32_t device = device_of(v, rows, i);
 
-		if (device == UINT32_MAX || !rows->number[BST_RUN_BEGIN] ||
-		    !op_times(rows, i, clock, &bounds, cursor, op))
+		if (!op_times(&c, i, clock, &bounds, cursor, op) ||
+		    !device_of(v, &c, i, &op->device))
 			continue;
-		memset((char *)op + sizeof(uint64_t) * 2, 0, sizeof(*op) - sizeof(uint64_t) * 2);
-		op->device = (uint16_t)device;
-		op_place(rows, i, op);
+		op_place(&c, i, op);
 		if (is_copy)
 			op_copy(rows, i, op);
 		else
-			op->signature = vocabulary_signature(v, bst_value(rows, BST_RUN_KERNEL, i, 0));
+			op->signature = vocabulary_signature(v, value(c.kernel, i));
 		n++;
 	}
 	counts->time_invalid += rows->count - n;
@@ -251,12 +292,31 @@ enum bst_status decode_ops(struct bst_rows *rows, const struct trace *trace,
 	return BST_OK;
 }
 
+struct call_columns {
+	struct column thread, api, begin, duration, correlation, stream, flags, object;
+};
+
+static struct call_columns call_columns_of(const struct bst_rows *rows)
+{
+	return (struct call_columns){
+		.thread = column_of(rows, BST_CALL_THREAD),
+		.api = column_of(rows, BST_CALL_API),
+		.begin = column_of(rows, BST_CALL_BEGIN),
+		.duration = column_of(rows, BST_CALL_DURATION),
+		.correlation = column_of(rows, BST_CALL_CORRELATION),
+		.stream = column_of(rows, BST_CALL_STREAM),
+		.flags = column_of(rows, BST_CALL_FLAGS),
+		.object = column_of(rows, BST_CALL_OBJECT),
+	};
+}
+
 enum bst_status decode_calls(struct bst_rows *rows, const struct trace *trace,
 			     const struct clock *clock, const struct trace_chunk *chunk,
 			     struct call *out, uint32_t *count, struct timeline_counts *counts)
 {
 	const struct vocabulary *v = &trace->vocabulary;
 	struct bounds bounds = sensible(clock);
+	struct call_columns c;
 	enum bst_status status;
 	uint32_t n = 0, at;
 
@@ -265,26 +325,23 @@ enum bst_status decode_calls(struct bst_rows *rows, const struct trace *trace,
 	if (status)
 		return status;
 	counts->calls += rows->count;
-	for (uint32_t i = 0; i < rows->count && rows->number[BST_CALL_BEGIN]; i++) {
-		uint64_t begin = rows->number[BST_CALL_BEGIN][i];
-		uint64_t duration = bst_value(rows, BST_CALL_DURATION, i, 0);
+	c = call_columns_of(rows);
+	for (uint32_t i = 0; i < rows->count; i++) {
+		uint64_t begin = value(c.begin, i), length = value(c.duration, i);
 		struct call *call = &out[n];
 
-		if (begin < bounds.low || begin > bounds.high || duration > DURATION_LIMIT)
+		if (begin < bounds.low || begin > bounds.high || length > DURATION_LIMIT)
 			continue;
 		call->begin_ns = begin;
-		call->end_ns = begin + duration;
-		call->thread = dict_find(&v->threads, bst_value(rows, BST_CALL_THREAD, i, 0), &at) ?
-				       at + 1 :
-				       0;
-		call->correlation = (uint32_t)bst_value(rows, BST_CALL_CORRELATION, i, 0);
-		call->stream = (uint32_t)bst_value(rows, BST_CALL_STREAM, i, 0);
-		call->object = (uint32_t)bst_value(rows, BST_CALL_OBJECT, i, 0);
-		call->flags = (uint8_t)bst_value(rows, BST_CALL_FLAGS, i, 0);
+		call->end_ns = begin + length;
+		call->thread = dict_find(&v->threads, value(c.thread, i), &at) ? at + 1 : 0;
+		call->correlation = (uint32_t)value(c.correlation, i);
+		call->stream = (uint32_t)value(c.stream, i);
+		call->object = (uint32_t)value(c.object, i);
+		call->flags = (uint8_t)value(c.flags, i);
 		call->api = 0;
 		call->klass = BST_ENUM_CLASS_OTHER;
-		if (dict_find(&v->apis, bst_value(rows, BST_CALL_API, i, 0), &at) &&
-		    at < UINT16_MAX) {
+		if (dict_find(&v->apis, value(c.api, i), &at) && at < UINT16_MAX) {
 			call->api = (uint16_t)(at + 1);
 			call->klass = v->api[at].klass;
 		}

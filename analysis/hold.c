@@ -86,21 +86,25 @@ void holds_note(struct holds *holds, const struct call *call)
 		event->recorded = true;
 		event->correlation = stream ? stream->last_correlation : 0;
 	}
-	if (call->klass == BST_ENUM_CLASS_EVENT_WAIT && stream)
+	if (call->klass == BST_ENUM_CLASS_EVENT_RECORD || !stream)
+		return;
+	stream->holding = true;
+	if (call->klass == BST_ENUM_CLASS_EVENT_WAIT)
 		wait_for(stream, event);
-	if (call->klass == BST_ENUM_CLASS_HOST_FUNCTION && stream)
+	else
 		stream->hold.host = true;
 }
 
-struct hold holds_launch(struct holds *holds, const struct call *call)
+void holds_launch(struct holds *holds, const struct call *call, struct hold *hold)
 {
 	struct stream_state *stream = stream_of(holds, call);
-	struct hold hold = {0};
 
 	if (!stream)
-		return hold;
-	hold = stream->hold;
-	memset(&stream->hold, 0, sizeof(stream->hold));
+		return;
 	stream->last_correlation = call->correlation;
-	return hold;
+	if (!stream->holding)
+		return;
+	*hold = stream->hold;
+	memset(&stream->hold, 0, sizeof(stream->hold));
+	stream->holding = false;
 }

@@ -7,6 +7,7 @@
 
 struct stream_state {
 	uint32_t last_correlation; /* of the last operation issued into it */
+	bool holding;              /* `hold` is not empty */
 	struct hold hold;          /* gathered since then */
 };
 
@@ -28,7 +29,7 @@ void holds_fini(struct holds *holds);
 /* Takes note of a call that records or waits. Calls come in the order of time. */
 void holds_note(struct holds *holds, const struct call *call);
 
-/* An operation is issued into the call's stream: returns what holds it. */
-struct hold holds_launch(struct holds *holds, const struct call *call);
+/* An operation is issued into the call's stream: what holds it, if anything, goes to *hold. */
+void holds_launch(struct holds *holds, const struct call *call, struct hold *hold);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CALLS 65536u
+#define CALLS 32768u
 #define IDS   (1u << 19)
 
 int join_init(struct join *join)

@@ -30,7 +30,7 @@ struct launch {
 };
 
 /*
- * The last 65,536 calls that issued work, found by correlation id: far beyond the 1,024 launches that a queue takes. Older ones are
+ * The last 32,768 calls that issued work, found by correlation id: far beyond the 1,024 launches that a queue takes. Older ones are
  * evicted. CUPTI counts ids up, over all API calls and not only those that launch, so that the low bits tell them apart.
  */
 struct join {

@@ -70,7 +70,7 @@ static void remember(struct replay *r, const struct call *call, uint64_t span)
 	if (call->thread)
 		thread_log_outer(&r->log[call->thread], call, &launch.begin_ns, &launch.end_ns);
 	if (issues(call))
-		launch.hold = holds_launch(&r->holds, call);
+		holds_launch(&r->holds, call, &launch.hold);
 	join_add(&r->join, &launch);
 }
 
@@ -79,6 +79,7 @@ static void take_call(struct replay *r, const struct call *call)
 	const struct vocabulary *v = &r->trace->vocabulary;
 	bool blocking = call->api && v->api[call->api - 1].blocking;
 	uint64_t span = UINT64_MAX;
+	struct hold unused;
 
 	if (!r->first_call_ns)
 		r->first_call_ns = call->begin_ns;
@@ -87,7 +88,8 @@ static void take_call(struct replay *r, const struct call *call)
 	count_launch(r, call);
 	if (call->thread) {
 		span = thread_log_add(&r->log[call->thread], call, blocking, issues(call));
-		note_pause(r, call);
+		if (r->alone)
+			note_pause(r, call);
 	}
 	if (!ran(call))
 		return;
@@ -95,7 +97,7 @@ static void take_call(struct replay *r, const struct call *call)
 	if (call->correlation)
 		remember(r, call, span);
 	else if (issues(call))
-		holds_launch(&r->holds, call);
+		holds_launch(&r->holds, call, &unused);
 }
 
 /* End of the last operation that the launch had to wait for, as far as the events are known. */
@@ -215,6 +217,7 @@ int replay_run(struct replay *r, uint64_t origin_ns, uint64_t last_ns)
 		origin_ns = call->begin_ns;
 	if (begin_accounts(r, origin_ns))
 		goto out;
+	r->alone = !last_ns;
 	walk(r, &ops, &calls, call);
 	finish_accounts(r, last_ns);
 	r->call_counts = calls.counts;

@@ -19,13 +19,14 @@ struct replay {
 	struct thread_log *log; /* by thread as in struct call; row 0 is not used */
 	uint64_t *log_end_ns;   /* end of each thread's last call */
 	size_t log_count;
+	bool alone; /* there are no operations, only calls */
 	/* found */
 	struct timeline_counts call_counts;
 	uint64_t first_call_ns, last_call_ns; /* begin of the first, latest end; 0 without any */
 	uint64_t end_ns;                      /* of the whole window */
 	uint64_t launches_hooked, launches_seen, launches_captured, graph_launches;
 	uint64_t kernels_explained;
-	struct gap_stat pauses; /* of threads, between two CUDA calls: all there is to tell without device records */
+	struct gap_stat pauses; /* of threads, between two CUDA calls, where there are no operations: all there is to tell */
 };
 
 /* `origin_ns` is the begin of the first operation, `last_ns` the latest end of one; both 0 without operations. -1 without memory. */

@@ -206,7 +206,7 @@ static bool find_in(const struct sequence *sequence, const struct vocabulary *v,
 	bool good;
 
 	memset(list, 0, sizeof(*list));
-	if (!anchor_find(sequence, v, stream, &anchor))
+	if (!anchor_find(sequence, v, stream, activity_ns, &anchor))
 		return false;
 	good = cut(sequence, v, &anchor, &pieces) == 0 && pieces.count > STEPS_LEAST &&
 	       drop_outliers(&pieces) == 0 && gather(&pieces, list) == 0;

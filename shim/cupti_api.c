@@ -155,6 +155,7 @@ int cupti_load(struct cupti_api *api, const char *wanted, char *reason, size_t s
 
 	if (!handle)
 		return -1;
+	api->handle = handle;
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		void *p = dlsym(handle, symbols[i].name);
 

@@ -160,6 +160,8 @@ void env_read(struct env *env)
 	env->cupti = get_text(AT_CUPTI);
 	env->cupti_yield = get(AT_CUPTI_YIELD) != 0;
 	env->command = (int)get(AT_COMMAND);
+	env->counters = (int)get(AT_COUNTERS);
+	env->counter_interval_ns = (uint64_t)get(AT_COUNTER_INTERVAL_US) * 1000;
 	/* not used yet, but a mistake in them is said */
 	get(AT_COUNTERS);
 	get(AT_COUNTER_INTERVAL_US);

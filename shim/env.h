@@ -20,6 +20,8 @@ struct env {
 	int cupti_yield;
 	int command; /* enum command_kept */
 	int log_level;
+	int counters; /* enum counters_mode of sampler.h */
+	uint64_t counter_interval_ns;
 };
 
 enum command_kept {

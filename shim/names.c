@@ -33,13 +33,23 @@ static void *map(size_t bytes)
 
 int names_init(void)
 {
+	int ready;
+
+	pthread_mutex_lock(&lock);
+	if (!bucket)
+		bucket = map(BUCKETS * sizeof(*bucket));
+	if (!name)
+		name = map((NAMES_LIMIT + 1) * sizeof(*name));
+	if (!text)
+		text = map(NAMES_TEXT_LIMIT);
+	ready = bucket && name && text;
+	pthread_mutex_unlock(&lock);
+	return ready ? 0 : -1;
+}
+
+void names_after_fork(void)
+{
 	pthread_mutex_init(&lock, NULL);
-	bucket = map(BUCKETS * sizeof(*bucket));
-	name = map((NAMES_LIMIT + 1) * sizeof(*name));
-	text = map(NAMES_TEXT_LIMIT);
-	text_used = 0;
-	atomic_store_explicit(&count, 0, memory_order_relaxed);
-	return bucket && name && text ? 0 : -1;
 }
 
 /* FNV-1a, 64 bits folded (Fowler, Noll, Vo: draft-eastlake-fnv). */

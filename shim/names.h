@@ -18,7 +18,10 @@ const char *names_text(uint32_t id, size_t *size);
 /* Ids given so far: 1 to this. */
 uint32_t names_count(void);
 
-/* Maps the tables; 0, or -1 without memory. Called once before the others, and again in a forked child. */
+/* Maps the tables unless they are; 0, or -1 without memory. Before the others; any thread. */
 int names_init(void);
+
+/* In a forked child: the lock may have been another thread's. The names stay, handles that the program keeps refer to them. */
+void names_after_fork(void);
 
 #endif

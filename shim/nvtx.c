@@ -50,22 +50,39 @@ int InitializeInjectionNvtx2(nvtx_get_export_table get_table);
 
 static _Atomic uint64_t next_range = 1;
 
-/* Before the first CUDA activity there is no table of names: such ranges are not recorded. */
+#define NARROW_BYTES 256
+
+/* wchar_t text: bytes for ASCII, '?' for the rest. */
+static const char *narrow(const uint32_t *text, char out[NARROW_BYTES])
+{
+	size_t n = 0;
+
+	for (; text && text[n] && n < NARROW_BYTES - 1; n++)
+		out[n] = text[n] < 128 ? (char)text[n] : '?';
+	out[n] = 0;
+	return text ? out : NULL;
+}
+
+/* Ranges before the first CUDA activity are not recorded, nor their names. */
 static uint32_t intern(const char *text)
 {
 	return text && session_recording() ? names_intern(text, strnlen(text, NAME_BYTES_LIMIT)) : 0;
 }
 
-/* wchar_t text: bytes for ASCII, '?' for the rest. */
 static uint32_t intern_wide(const uint32_t *text)
 {
-	char narrow[256];
-	size_t n = 0;
+	char out[NARROW_BYTES];
 
-	for (; text && text[n] && n < sizeof(narrow) - 1; n++)
-		narrow[n] = text[n] < 128 ? (char)text[n] : '?';
-	narrow[n] = 0;
-	return intern(narrow);
+	return intern(narrow(text, out));
+}
+
+/* Registered strings and domains are made early and used late: kept though nothing is recorded yet. */
+static uint32_t intern_early(const char *text)
+{
+	if (!text || atomic_load_explicit(&session_state_now, memory_order_relaxed) == SESSION_OFF ||
+	    names_init() != 0)
+		return 0;
+	return names_intern(text, strnlen(text, NAME_BYTES_LIMIT));
 }
 
 static uint32_t event_name(const struct nvtx_event *e)
@@ -210,24 +227,28 @@ static int domain_range_pop(const void *domain)
 static void *domain_register_string_a(const void *domain, const char *text)
 {
 	(void)domain;
-	return (void *)(uintptr_t)intern(text);
+	return (void *)(uintptr_t)intern_early(text);
 }
 
 static void *domain_register_string_w(const void *domain, const uint32_t *text)
 {
+	char out[NARROW_BYTES];
+
 	(void)domain;
-	return (void *)(uintptr_t)intern_wide(text);
+	return (void *)(uintptr_t)intern_early(narrow(text, out));
 }
 
 /* Never NULL, which would mean the default domain. */
 static void *domain_create_a(const char *text)
 {
-	return (void *)((uintptr_t)intern(text) | (uintptr_t)1 << 40);
+	return (void *)((uintptr_t)intern_early(text) | (uintptr_t)1 << 40);
 }
 
 static void *domain_create_w(const uint32_t *text)
 {
-	return (void *)((uintptr_t)intern_wide(text) | (uintptr_t)1 << 40);
+	char out[NARROW_BYTES];
+
+	return (void *)((uintptr_t)intern_early(narrow(text, out)) | (uintptr_t)1 << 40);
 }
 
 struct entry {

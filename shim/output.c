@@ -44,6 +44,8 @@ static const struct capacity capacities[] = {
 	{BST_TABLE_CALL, ROWS_MOST, 0},    {BST_TABLE_WAKE, 1024, 0},
 	{BST_TABLE_RANGE, 4096, 0},        {BST_TABLE_RUN, ROWS_MOST, 0},
 	{BST_TABLE_COPY, 4096, 0},         {BST_TABLE_OVERHEAD, 1024, 0},
+	{BST_TABLE_METRIC, 64, 16 << 10},  {BST_TABLE_SAMPLE, 2048, 0},
+	{BST_TABLE_BURST, 64, 16 << 10},
 };
 
 #define TABLES_USED (sizeof(capacities) / sizeof(capacities[0]))

@@ -17,6 +17,7 @@
 #include "names.h"
 #include "output.h"
 #include "process.h"
+#include "sampler.h"
 #include "real.h"
 #include "spawn.h"
 #include "thread.h"
@@ -107,6 +108,7 @@ static void go(void)
 		tracer_refuse("BOUNDSHIM_CUPTI_YIELD=1");
 	else if (tracer_state() == TRACER_UNTRIED)
 		atomic_store(&session_pending_now, SESSION_WANTS_CUPTI);
+	sampler_configure(settings.counters, settings.counter_interval_ns);
 	atomic_fetch_or(&session_pending_now, SESSION_WANTS_EXIT);
 	atexit(at_exit);
 	set_state(SESSION_ON);
@@ -206,6 +208,7 @@ static void in_child(void)
 	output = NULL;
 	writer_forget();
 	real_after_fork();
+	names_after_fork();
 	thread_forget_all();
 	tracer_forget(used_cuda);
 	set_state(SESSION_IDLE);

@@ -13,6 +13,7 @@
 #include "log.h"
 #include "loss.h"
 #include "recorder.h"
+#include "sampler.h"
 #include "session.h"
 
 /* From this version on CUPTI takes NULL for a buffer and counts what it drops (12.9: api version 28). */
@@ -272,6 +273,8 @@ void tracer_start(const char *wanted_library)
 	if (to != TRACER_ON)
 		log_line("CUPTI is off, device times are not recorded: %s", reason);
 	set_state(to);
+	if (to == TRACER_ON)
+		sampler_start(cupti.handle);
 }
 
 void tracer_refuse(const char *why)
@@ -309,9 +312,14 @@ uint64_t tracer_timestamp(void)
 {
 	uint64_t now = 0;
 
-	if (tracer_state() != TRACER_ON || cupti.cuptiGetTimestamp(&now) != CUPTI_SUCCESS)
+	CUptiResult result;
+
+	if (tracer_state() != TRACER_ON)
 		return 0;
-	return now;
+	result = cupti.cuptiGetTimestamp(&now);
+	if (result != CUPTI_SUCCESS)
+		degrade("cuptiGetTimestamp", result, "device times are placed less exactly");
+	return result == CUPTI_SUCCESS ? now : 0;
 }
 
 void tracer_flush(bool forced)
@@ -380,6 +388,7 @@ void tracer_forget(bool parent_used_cuda)
 	bool untried = tracer_state() == TRACER_UNTRIED;
 
 	actbuf_forget();
+	sampler_forget();
 	memset(driver_class, 0, sizeof(driver_class));
 	set_state(TRACER_UNTRIED);
 	if (!untried || parent_used_cuda)

@@ -33,7 +33,7 @@ unsigned tracer_news(void);
 const char *tracer_path(void);
 uint32_t tracer_version(void);
 
-/* CUPTI's clock now, 0 when off. */
+/* CUPTI's clock now, 0 when off. Writer thread. */
 uint64_t tracer_timestamp(void);
 
 /* Writer thread: asks CUPTI for completed buffers (`forced`: unfinished work too), decodes what is ready. */

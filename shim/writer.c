@@ -21,6 +21,7 @@
 #include "log.h"
 #include "loss.h"
 #include "process.h"
+#include "sampler.h"
 #include "session.h"
 #include "spawn.h"
 #include "thread.h"
@@ -29,6 +30,7 @@
 #define LOOK_NS 100000000u
 #define FLUSH_NS 250000000u
 #define CLOCK_NS 1000000000u
+#define SAMPLER_LIMIT_NS 500000000u
 #define CLOCK_TRIES 8 /* the reading with the narrowest bracket is kept */
 
 static struct writer_options options;
@@ -194,6 +196,7 @@ static void flush(bool forced)
 	learn();
 	tracer_flush(forced);
 	tracer_drain(out);
+	sampler_drain(out);
 	drain_rings();
 	encode_names();
 	output_flush(out);

@@ -414,9 +414,9 @@ static void read_line(char **words, size_t count)
 		script.cupti.drop_first = number(words[1]);
 		script.cupti.drop_count = number(words[2]);
 	} else if (!strcmp(words[0], "clock_step") && count == 3)
-		sim_clock->step(number(words[1]), words[2][0] == '-'
-							  ? -(int64_t)number(words[2] + 1)
-							  : (int64_t)number(words[2]));
+		sim_clock->step(sim_clock->origin() + number(words[1]),
+				words[2][0] == '-' ? -(int64_t)number(words[2] + 1)
+						   : (int64_t)number(words[2]));
 	else if (!read_setting(words, count))
 		die("cannot read this line: %s ...", words[0]);
 }

@@ -140,6 +140,25 @@ assert seen[0] == time.monotonic_ns(), (seen, time.monotonic_ns())
     subprocess.run([sys.executable, "-c", code], env=env, check=True)
 
 
+def the_wall_clock_can_step():
+    code = """
+import ctypes, time
+sim = ctypes.CDLL(None)
+sim.sim_cpu_work.argtypes = [ctypes.c_uint64]
+cuda = ctypes.CDLL("%s/sim/libcuda.so.1")
+assert cuda.cuInit(0) == 0
+m, r = time.monotonic_ns(), time.time_ns()
+sim.sim_cpu_work(2_000_000)
+assert time.monotonic_ns() - m == 2_000_000
+assert time.time_ns() - r == 2_000_000 - 5_000_000_000, time.time_ns() - r
+""" % BUILD
+    with tempfile.TemporaryDirectory() as folder:
+        open(folder + "/script", "w").write("clock_step 1ms -5s\n")
+        env = dict(os.environ, SIM_CLOCK="virtual", SIM_SCRIPT=folder + "/script",
+                   LD_PRELOAD=BUILD + "/sim/libsimclock.so")
+        subprocess.run([sys.executable, "-c", code], env=env, check=True)
+
+
 def main():
     for name, test in list(globals().items()):
         if callable(test) and name not in ("run", "ops", "same", "main") and not isinstance(test, type):

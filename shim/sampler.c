@@ -1,0 +1,579 @@
+/*
+ * One thread: a burst (enable, configure, start, decode while it lasts, stop, decode the rest, disable), then a pause so long that
+ * decoding keeps within its share of one core. Between bursts the counters are free for others.
+ */
+#define _GNU_SOURCE
+#include "sampler.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "clock.h"
+#include "log.h"
+#include "metric_set.h"
+
+/* Decoding takes 30 to 100 us a sample (H200, driver 580): a tenth of a core is 1,000 to 3,000 samples a second. */
+#define CPU_SHARE 0.10
+#define BURST_NS 100000000u
+#define FIRST_PAUSE_NS 50000000u /* until a kernel was seen */
+#define DECODE_NAP_NS 10000000u
+#define HARDWARE_BUFFER_BYTES (32u << 20) /* device memory while a burst lasts */
+#define IMAGE_SAMPLES 256u /* 28 kB each (H200): an image is initialised anew after each decoding */
+#define RING_SAMPLES 8192u
+#define BURSTS_KEPT 64u
+#define DEVICES 64u
+
+struct sample {
+	uint64_t begin_ns;
+	uint64_t duration_ns;
+	uint32_t device;
+	uint32_t set;
+	uint64_t value[METRIC_SLOTS];
+};
+
+struct burst {
+	uint32_t device;
+	uint32_t set;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t interval_ns;
+	uint64_t samples;
+	uint64_t dropped;
+	uint64_t cpu_ns;
+	char reason[200]; /* "" = ended as planned */
+};
+
+/* What a device needs to be sampled; made at its first burst. */
+struct device {
+	int ready; /* 1 = set chosen, -1 = refused for good */
+	struct metric_set set;
+	int set_written;
+};
+
+static struct pm_api pm;
+static enum counters_mode mode;
+static uint64_t interval_ns;
+static struct device devices[DEVICES];
+static _Atomic uint64_t busy_devices; /* bits */
+static _Atomic int stopping;
+static _Atomic int running;
+
+/* Samples and bursts go to the writer through rings with one producer (this thread) and one consumer. */
+static struct sample *ring;
+static _Atomic uint32_t ring_head, ring_tail;
+static struct burst bursts[BURSTS_KEPT];
+static _Atomic uint32_t burst_head, burst_tail;
+
+void sampler_configure(enum counters_mode with, uint64_t ns)
+{
+	mode = with;
+	interval_ns = ns;
+}
+
+static bool put_sample(const struct sample *s)
+{
+	uint32_t head = atomic_load_explicit(&ring_head, memory_order_relaxed);
+
+	/* acquire: pairs with sampler_drain; the slot was read */
+	if (head - atomic_load_explicit(&ring_tail, memory_order_acquire) == RING_SAMPLES)
+		return false;
+	ring[head % RING_SAMPLES] = *s;
+	atomic_store_explicit(&ring_head, head + 1, memory_order_release);
+	return true;
+}
+
+static void put_burst(const struct burst *b)
+{
+	uint32_t head = atomic_load_explicit(&burst_head, memory_order_relaxed);
+
+	if (head - atomic_load_explicit(&burst_tail, memory_order_acquire) == BURSTS_KEPT)
+		return;
+	bursts[head % BURSTS_KEPT] = *b;
+	atomic_store_explicit(&burst_head, head + 1, memory_order_release);
+}
+
+/* Words for the codes that say who is in the way; others by number. */
+static void explain(struct burst *b, const char *what, CUptiResult result)
+{
+	const char *words = "failed";
+
+	if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
+		words = "not permitted; an administrator can allow it (NVreg_RestrictProfilingToAdminUsers=0, or CAP_PERFMON)";
+	else if (result == CUPTI_ERROR_HARDWARE_BUSY)
+		words = "another tool holds the counters";
+	else if (result == CUPTI_ERROR_NOT_SUPPORTED || result == CUPTI_ERROR_INVALID_DEVICE)
+		words = "not supported on this device";
+	else if (result == CUPTI_ERROR_OUT_OF_MEMORY)
+		words = "the hardware buffer overflowed";
+	snprintf(b->reason, sizeof(b->reason), "%s: %s (CUPTI %d)", what, words, (int)result);
+}
+
+/* The image of counters that this process may use; the first place where a missing permission shows. */
+static uint8_t *availability(uint32_t index, CUptiResult *result)
+{
+	PM_PARAMS(CUpti_PmSampling_GetCounterAvailability_Params, p);
+
+	p.deviceIndex = index;
+	*result = pm.cuptiPmSamplingGetCounterAvailability(&p);
+	if (*result != CUPTI_SUCCESS)
+		return NULL;
+	p.pCounterAvailabilityImage = malloc(p.counterAvailabilityImageSize);
+	if (!p.pCounterAvailabilityImage) {
+		*result = CUPTI_ERROR_OUT_OF_MEMORY;
+		return NULL;
+	}
+	*result = pm.cuptiPmSamplingGetCounterAvailability(&p);
+	if (*result == CUPTI_SUCCESS)
+		return p.pCounterAvailabilityImage;
+	free(p.pCounterAvailabilityImage);
+	return NULL;
+}
+
+static CUptiResult prepare(uint32_t index, struct burst *b)
+{
+	PM_PARAMS(CUpti_Device_GetChipName_Params, chip);
+	CUptiResult result;
+	uint8_t *image;
+
+	chip.deviceIndex = index;
+	result = pm.cuptiDeviceGetChipName(&chip);
+	if (result != CUPTI_SUCCESS) {
+		explain(b, "cuptiDeviceGetChipName", result);
+		return result;
+	}
+	image = availability(index, &result);
+	if (!image) {
+		explain(b, "hardware counters", result);
+		return result;
+	}
+	result = metric_set_choose(&devices[index].set, &pm, chip.pChipName, image);
+	if (result != CUPTI_SUCCESS)
+		explain(b, "choosing metrics", result);
+	free(image);
+	return result;
+}
+
+/* One session on a device: what has to be undone in reverse order. */
+struct session {
+	CUpti_PmSampling_Object *object;
+	struct device *device;
+	uint8_t *image;
+	size_t image_bytes;
+	uint64_t last_end_ns; /* of the last sample kept: samples can repeat or go backwards when an image fills */
+	bool first_seen;      /* the first sample spans configuration to start: no sample */
+};
+
+static CUptiResult reset_image(const struct session *s)
+{
+	PM_PARAMS(CUpti_PmSampling_CounterDataImage_Initialize_Params, p);
+
+	p.pPmSamplingObject = s->object;
+	p.counterDataSize = s->image_bytes;
+	p.pCounterData = s->image;
+	return pm.cuptiPmSamplingCounterDataImageInitialize(&p);
+}
+
+static CUptiResult open_session(struct session *s, uint32_t index, struct burst *b)
+{
+	PM_PARAMS(CUpti_PmSampling_Enable_Params, enable);
+	PM_PARAMS(CUpti_PmSampling_SetConfig_Params, config);
+	PM_PARAMS(CUpti_PmSampling_GetCounterDataSize_Params, size);
+	struct metric_set *set = &devices[index].set;
+	CUptiResult result;
+
+	enable.deviceIndex = index;
+	result = pm.cuptiPmSamplingEnable(&enable);
+	if (result != CUPTI_SUCCESS) {
+		explain(b, "cuptiPmSamplingEnable", result);
+		return result;
+	}
+	s->object = enable.pPmSamplingObject;
+	config.pPmSamplingObject = size.pPmSamplingObject = s->object;
+	config.configSize = set->config_bytes;
+	config.pConfig = set->config;
+	config.hardwareBufferSize = HARDWARE_BUFFER_BYTES;
+	config.samplingInterval = interval_ns;
+	config.triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
+	config.hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST;
+	result = pm.cuptiPmSamplingSetConfig(&config);
+	if (result == CUPTI_ERROR_NOT_SUPPORTED || result == CUPTI_ERROR_INVALID_PARAMETER) {
+		/* Turing and GA100 have no time interval; the system clock runs at about 1.6 GHz there */
+		config.triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL;
+		config.samplingInterval = interval_ns * 16 / 10;
+		result = pm.cuptiPmSamplingSetConfig(&config);
+	}
+	if (result != CUPTI_SUCCESS) {
+		explain(b, "cuptiPmSamplingSetConfig", result);
+		return result;
+	}
+	size.pMetricNames = set->name_list;
+	size.numMetrics = set->count;
+	size.maxSamples = IMAGE_SAMPLES;
+	result = pm.cuptiPmSamplingGetCounterDataSize(&size);
+	if (result != CUPTI_SUCCESS) {
+		explain(b, "cuptiPmSamplingGetCounterDataSize", result);
+		return result;
+	}
+	s->image_bytes = size.counterDataSize;
+	s->image = malloc(s->image_bytes);
+	result = s->image ? reset_image(s) : CUPTI_ERROR_OUT_OF_MEMORY;
+	if (result != CUPTI_SUCCESS)
+		explain(b, "counter data image", result);
+	return result;
+}
+
+static void close_session(struct session *s)
+{
+	PM_PARAMS(CUpti_PmSampling_Disable_Params, disable);
+
+	if (s->object) {
+		disable.pPmSamplingObject = s->object;
+		pm.cuptiPmSamplingDisable(&disable);
+	}
+	free(s->image);
+	s->object = NULL;
+	s->image = NULL;
+}
+
+static uint64_t whole_number(double value, uint32_t scale)
+{
+	double scaled = value * scale + 0.5;
+
+	/* NaN fails both comparisons */
+	return scaled >= 0 && scaled < 1e18 ? (uint64_t)scaled : 0;
+}
+
+/* One decoded sample: its times and values. False if it is none (see struct session). */
+static bool read_sample(struct session *s, size_t at, struct burst *b)
+{
+	PM_PARAMS(CUpti_PmSampling_CounterData_GetSampleInfo_Params, info);
+	PM_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params, values);
+	struct metric_set *set = &s->device->set;
+	struct sample sample = {.device = b->device, .set = b->set};
+	double value[METRIC_SLOTS];
+
+	info.pPmSamplingObject = s->object;
+	info.pCounterDataImage = values.pCounterDataImage = s->image;
+	info.counterDataImageSize = values.counterDataImageSize = s->image_bytes;
+	info.sampleIndex = values.rangeIndex = at;
+	if (pm.cuptiPmSamplingCounterDataGetSampleInfo(&info) != CUPTI_SUCCESS)
+		return false;
+	if (!s->first_seen || info.startTimestamp < s->last_end_ns || info.endTimestamp <= info.startTimestamp) {
+		s->first_seen = true;
+		if (info.endTimestamp > s->last_end_ns && info.startTimestamp >= s->last_end_ns)
+			s->last_end_ns = info.endTimestamp;
+		return false;
+	}
+	values.pHostObject = set->host;
+	values.ppMetricNames = set->name_list;
+	values.numMetrics = set->count;
+	values.pMetricValues = value;
+	if (pm.cuptiProfilerHostEvaluateToGpuValues(&values) != CUPTI_SUCCESS)
+		return false;
+	s->last_end_ns = info.endTimestamp;
+	sample.begin_ns = info.startTimestamp;
+	sample.duration_ns = info.endTimestamp - info.startTimestamp;
+	for (unsigned i = 0; i < set->count; i++)
+		sample.value[set->slot[i]] = whole_number(value[i], metric_info(set->slot[i]).scale);
+	return put_sample(&sample);
+}
+
+/* Decodes what the hardware has delivered. `all`: until there is no more. */
+static CUptiResult decode(struct session *s, struct burst *b, bool all)
+{
+	PM_PARAMS(CUpti_PmSampling_DecodeData_Params, data);
+	CUptiResult result;
+
+	do {
+		PM_PARAMS(CUpti_PmSampling_GetCounterDataInfo_Params, info);
+
+		data.pPmSamplingObject = s->object;
+		data.pCounterDataImage = s->image;
+		data.counterDataImageSize = s->image_bytes;
+		result = pm.cuptiPmSamplingDecodeData(&data);
+		if (result != CUPTI_SUCCESS)
+			return result;
+		info.pCounterDataImage = s->image;
+		info.counterDataImageSize = s->image_bytes;
+		result = pm.cuptiPmSamplingGetCounterDataInfo(&info);
+		if (result != CUPTI_SUCCESS)
+			return result;
+		for (size_t i = 0; i < info.numCompletedSamples; i++) {
+			if (read_sample(s, i, b))
+				b->samples++;
+			else
+				b->dropped++;
+		}
+		result = info.numCompletedSamples ? reset_image(s) : CUPTI_SUCCESS;
+	} while (result == CUPTI_SUCCESS && all &&
+		 data.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL);
+	return result;
+}
+
+static void nap(uint64_t ns)
+{
+	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+
+	nanosleep(&ts, NULL);
+}
+
+/* Sleeps in short naps so that an end is noticed; returns false at the end. */
+static bool pause_for(uint64_t ns)
+{
+	while (ns && !atomic_load(&stopping)) {
+		uint64_t part = ns < DECODE_NAP_NS ? ns : DECODE_NAP_NS;
+
+		nap(part);
+		ns -= part;
+	}
+	return !atomic_load(&stopping);
+}
+
+static CUptiResult sample_for(struct session *s, struct burst *b)
+{
+	PM_PARAMS(CUpti_PmSampling_Start_Params, start);
+	PM_PARAMS(CUpti_PmSampling_Stop_Params, stop);
+	uint64_t begin = host_now();
+	CUptiResult result, stopped;
+
+	start.pPmSamplingObject = stop.pPmSamplingObject = s->object;
+	result = pm.cuptiPmSamplingStart(&start);
+	if (result != CUPTI_SUCCESS) {
+		explain(b, "cuptiPmSamplingStart", result);
+		return result;
+	}
+	while (result == CUPTI_SUCCESS && host_now() - begin < BURST_NS && !atomic_load(&stopping)) {
+		nap(DECODE_NAP_NS);
+		result = decode(s, b, false);
+	}
+	stopped = pm.cuptiPmSamplingStop(&stop);
+	if (result == CUPTI_SUCCESS && stopped == CUPTI_SUCCESS)
+		result = decode(s, b, true);
+	if (result != CUPTI_SUCCESS)
+		explain(b, "decoding", result);
+	return result;
+}
+
+/* One burst on a device. False when this device is to be left alone from now on. */
+static bool burst_on(uint32_t index)
+{
+	struct device *d = &devices[index];
+	struct session s = {.device = d};
+	struct burst b = {.device = index, .set = index + 1, .interval_ns = interval_ns};
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	CUptiResult result = CUPTI_SUCCESS;
+
+	b.begin_ns = host_now();
+	if (!d->ready)
+		result = prepare(index, &b);
+	if (result == CUPTI_SUCCESS) {
+		d->ready = 1;
+		result = open_session(&s, index, &b);
+		if (result == CUPTI_SUCCESS)
+			result = sample_for(&s, &b);
+		close_session(&s);
+	}
+	if (result != CUPTI_SUCCESS) {
+		d->ready = -1;
+		if (mode == COUNTERS_ON)
+			log_line("hardware counters are off on GPU %u: %s", index, b.reason);
+	}
+	b.end_ns = host_now();
+	b.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	put_burst(&b);
+	return result == CUPTI_SUCCESS;
+}
+
+/* The next device after `last` on which kernels ran and counters may be read, or DEVICES. */
+static uint32_t next_device(uint32_t last)
+{
+	uint64_t busy = atomic_load(&busy_devices);
+
+	for (uint32_t i = 1; i <= DEVICES; i++) {
+		uint32_t at = (last + i) % DEVICES;
+
+		if ((busy >> at & 1) && devices[at].ready >= 0)
+			return at;
+	}
+	return DEVICES;
+}
+
+static void *sampler_main(void *unused)
+{
+	uint64_t began = 0, pause_ns = FIRST_PAUSE_NS;
+	uint32_t device = 0;
+
+	(void)unused;
+	prctl(PR_SET_NAME, "boundshim-pm");
+	while (pause_for(pause_ns)) {
+		uint64_t cpu, elapsed, due;
+
+		device = next_device(device);
+		pause_ns = FIRST_PAUSE_NS;
+		if (device == DEVICES) {
+			device = 0;
+			continue;
+		}
+		if (!began)
+			began = host_now();
+		burst_on(device);
+		/* so long that all CPU time so far is CPU_SHARE of the time since the first burst */
+		cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		elapsed = host_now() - began;
+		due = (uint64_t)((double)cpu / CPU_SHARE);
+		if (due > elapsed)
+			pause_ns = due - elapsed;
+	}
+	atomic_store(&running, 0);
+	return NULL;
+}
+
+static int start_thread(void)
+{
+	sigset_t all, old;
+	pthread_t thread;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	atomic_store(&running, 1);
+	error = pthread_create(&thread, NULL, sampler_main, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (error)
+		atomic_store(&running, 0);
+	else
+		pthread_detach(thread);
+	return error;
+}
+
+void sampler_start(void *libcupti)
+{
+	PM_PARAMS(CUpti_Profiler_Initialize_Params, init);
+	struct burst b = {.reason = ""};
+	const char *missing;
+	void *p;
+
+	if (mode == COUNTERS_OFF || ring)
+		return;
+	p = mmap(NULL, RING_SAMPLES * sizeof(*ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return;
+	ring = p;
+	missing = pm_load(&pm, libcupti);
+	if (missing) {
+		snprintf(b.reason, sizeof(b.reason), "this CUPTI has no PM sampling (%s is missing; CUDA 12.6 brings it)",
+			 missing);
+	} else {
+		CUptiResult result = pm.cuptiProfilerInitialize(&init);
+
+		if (result != CUPTI_SUCCESS)
+			explain(&b, "cuptiProfilerInitialize", result);
+	}
+	if (!b.reason[0] && start_thread() != 0)
+		snprintf(b.reason, sizeof(b.reason), "no thread for it");
+	if (!b.reason[0])
+		return;
+	b.begin_ns = b.end_ns = host_now();
+	put_burst(&b);
+	if (mode == COUNTERS_ON)
+		log_line("hardware counters are off: %s", b.reason);
+}
+
+void sampler_saw_kernel(uint32_t device)
+{
+	if (device < DEVICES && !(atomic_load_explicit(&busy_devices, memory_order_relaxed) >> device & 1))
+		atomic_fetch_or(&busy_devices, UINT64_C(1) << device);
+}
+
+static struct bst_cell text(const char *s)
+{
+	return (struct bst_cell){.text = s, .size = (uint32_t)strlen(s)};
+}
+
+static void write_set(struct output *output, uint32_t device)
+{
+	struct device *d = &devices[device];
+
+	if (d->set_written)
+		return;
+	d->set_written = 1;
+	for (unsigned i = 0; i < d->set.count; i++) {
+		struct metric_info info = metric_info(d->set.slot[i]);
+
+		output_add(output, BST_TABLE_METRIC,
+			   (struct bst_cell[]){{.number = device + 1},
+					       {.number = d->set.slot[i]},
+					       text(info.name),
+					       {.number = info.scale},
+					       text(info.unit),
+					       text(d->set.name[i])});
+	}
+}
+
+static void write_sample(struct output *output, const struct sample *s)
+{
+	uint64_t row[4 + METRIC_SLOTS] = {s->device, s->set, s->begin_ns, s->duration_ns};
+
+	write_set(output, s->device);
+	memcpy(row + 4, s->value, sizeof(s->value));
+	output_add_numbers(output, BST_TABLE_SAMPLE, row);
+}
+
+void sampler_drain(struct output *output)
+{
+	uint32_t tail = atomic_load_explicit(&ring_tail, memory_order_relaxed);
+	/* acquire: pairs with put_sample */
+	uint32_t head = atomic_load_explicit(&ring_head, memory_order_acquire);
+
+	for (; tail != head; tail++)
+		write_sample(output, &ring[tail % RING_SAMPLES]);
+	atomic_store_explicit(&ring_tail, tail, memory_order_release);
+	tail = atomic_load_explicit(&burst_tail, memory_order_relaxed);
+	head = atomic_load_explicit(&burst_head, memory_order_acquire);
+	for (; tail != head; tail++) {
+		const struct burst *b = &bursts[tail % BURSTS_KEPT];
+
+		output_add(output, BST_TABLE_BURST,
+			   (struct bst_cell[]){{.number = b->device},
+					       {.number = b->set},
+					       {.number = b->begin_ns},
+					       {.number = b->end_ns},
+					       {.number = b->interval_ns},
+					       {.number = b->samples},
+					       {.number = b->dropped},
+					       {.number = b->cpu_ns},
+					       text(b->reason)});
+	}
+	atomic_store_explicit(&burst_tail, tail, memory_order_release);
+}
+
+void sampler_stop(uint64_t timeout_ns)
+{
+	uint64_t waited = 0;
+
+	atomic_store(&stopping, 1);
+	while (atomic_load(&running) && waited < timeout_ns) {
+		nap(2000000);
+		waited += 2000000;
+	}
+}
+
+void sampler_forget(void)
+{
+	ring = NULL;
+	atomic_store(&running, 0);
+	atomic_store(&stopping, 0);
+	atomic_store(&busy_devices, 0);
+	atomic_store(&ring_head, 0);
+	atomic_store(&ring_tail, 0);
+	atomic_store(&burst_head, 0);
+	atomic_store(&burst_tail, 0);
+	memset(devices, 0, sizeof(devices));
+}

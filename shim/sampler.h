@@ -1,0 +1,37 @@
+/*
+ * Hardware counters: samples of the GPU's performance monitors in bursts, beside the program, within a budget of CPU time. Ends for
+ * good at the first refusal, with the reason in the trace.
+ */
+#ifndef SAMPLER_H
+#define SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "output.h"
+
+enum counters_mode {
+	COUNTERS_AUTO, /* in bursts, where permitted and free */
+	COUNTERS_ON,   /* the same, and loud if not */
+	COUNTERS_OFF,
+};
+
+/* Says how; before sampler_start. */
+void sampler_configure(enum counters_mode mode, uint64_t interval_ns);
+
+/* Starts the sampling thread with the CUPTI that is loaded (its dlopen handle). Once; no effect when off. */
+void sampler_start(void *libcupti);
+
+/* A kernel ran on this device: worth sampling. Writer thread. */
+void sampler_saw_kernel(uint32_t device);
+
+/* Rows of metric, sample and burst that wait. Writer thread. */
+void sampler_drain(struct output *output);
+
+/* Ends the burst in progress and the thread; waits at most `timeout_ns`. Writer thread, then drain once more. */
+void sampler_stop(uint64_t timeout_ns);
+
+/* In a forked child. */
+void sampler_forget(void);
+
+#endif
