@@ -14,6 +14,7 @@ V ?= 0
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
+LIBEXECDIR ?= $(PREFIX)/libexec
 MANDIR ?= $(PREFIX)/share/man
 CC ?= cc
 CLANG ?= clang
@@ -42,7 +43,7 @@ endif
 BASE_CPPFLAGS := -I. -D_GNU_SOURCE= -DBOUNDSHIM_VERSION='"$(VERSION)"'
 BASE_CFLAGS := -std=c11 $(WARNINGS) $(OPT_$(VARIANT)) -g -pthread
 # No FORTIFY in the shim: its failure path aborts the program that hosts us.
-SHIM_CFLAGS := -idirafter shim/empty -fPIC -fvisibility=hidden -ftls-model=initial-exec -U_FORTIFY_SOURCE
+SHIM_CFLAGS := -Ishim/empty -fPIC -fvisibility=hidden -ftls-model=initial-exec -U_FORTIFY_SOURCE
 SHIM_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,text -Wl,--as-needed \
 	-Wl,--exclude-libs,ALL -Wl,-soname,libboundshim.so
 # zlib is linked in privately, so that the host's own zlib neither changes us nor is changed.
@@ -106,17 +107,34 @@ BENCH := $(patsubst tests/%.c,$(B)/%,$(filter $(BENCH_SRC),$(BUILT)))
 REPLAY := $(patsubst tests/fuzz/%.c,$(B)/replay/%,$(filter $(FUZZ_SRC),$(BUILT)))
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
 
+# The micro-kernels need nvcc to build and a GPU to be of use: part of `all` only where both are.
+# Code for the architectures of KERNEL_ARCHS, and PTX of the first and last for all later ones.
+KERNEL_SRC := $(if $(NVCC),$(wildcard kernels/*.cu))
+KERNEL_OBJ := $(KERNEL_SRC:%.cu=build/obj/%.o)
+KERNELS := $(if $(KERNEL_SRC),build/boundshim-kernels)
+NVCC_KNOWS = $(patsubst compute_%,%,$(shell $(NVCC) --list-gpu-arch))
+# wgmma, without which 9.0 stays far below its peak, is in 90a alone.
+KERNEL_ARCHS ?= $(filter 80,$(NVCC_KNOWS)) $(if $(filter 90,$(NVCC_KNOWS)),90a) \
+	$(filter 100,$(NVCC_KNOWS))
+KERNEL_PTX = $(filter-out %a,$(firstword $(KERNEL_ARCHS)) $(lastword $(KERNEL_ARCHS)))
+NVCC_FLAGS = -std=c++17 -O2 -I. -Xcompiler -Wall,-Wextra \
+	$(foreach a,$(KERNEL_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
+	$(foreach a,$(sort $(KERNEL_PTX)),-gencode arch=compute_$(a),code=compute_$(a))
+
 # The simulated CUDA: target sim, libraries in build/sim, programs to trace in build/apps.
 -include tests/sim/sim.mk
 HAVE_SIM := $(and $(HAVE_CUDA),$(SIM_OUT))
 
 # --- targets -----------------------------------------------------------------------------------
 
-.PHONY: all lint format test bench asan tsan fuzz fuzz-replay test-gpu demo install uninstall \
+.PHONY: all kernels lint format test bench asan tsan fuzz fuzz-replay test-gpu demo install uninstall \
 	man help clean
 .PHONY: portable run-tests layout-check FORCE
 
-all: setup-hint $(SHIM) $(COMMAND) layout-check ## build libboundshim.so and boundshim (default)
+all: setup-hint $(SHIM) $(COMMAND) layout-check $(if $(wildcard /dev/nvidia0),$(KERNELS)) ## build libboundshim.so and boundshim (default)
+
+kernels: $(KERNELS) ## build boundshim-kernels, the micro-kernels, with nvcc
+	@: $(if $(NVCC),,$(error boundshim: nvcc not found: boundshim-kernels cannot be built))
 
 test: ## set up what is missing, build and run every test that needs no GPU
 	$(Q)scripts/setup
@@ -163,11 +181,13 @@ install: all ## install under PREFIX (/usr/local), below DESTDIR if set
 	$(Q)$(MAKE) --no-print-directory $(if $(COMMAND),man)
 	$(if $(COMMAND),install -D -m 755 $(COMMAND) $(DESTDIR)$(BINDIR)/boundshim)
 	$(if $(SHIM),install -D -m 755 $(SHIM) $(DESTDIR)$(LIBDIR)/libboundshim.so)
+	$(if $(wildcard $(KERNELS)),install -D -m 755 $(KERNELS) $(DESTDIR)$(LIBEXECDIR)/boundshim-kernels)
 	$(if $(COMMAND),install -d $(DESTDIR)$(MANDIR)/man1)
 	$(if $(COMMAND),install -m 644 $(B)/man/*.1 $(DESTDIR)$(MANDIR)/man1)
 
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(BINDIR)/boundshim $(DESTDIR)$(LIBDIR)/libboundshim.so
+	rm -f $(DESTDIR)$(BINDIR)/boundshim $(DESTDIR)$(LIBDIR)/libboundshim.so \
+		$(DESTDIR)$(LIBEXECDIR)/boundshim-kernels
 	rm -f $(DESTDIR)$(MANDIR)/man1/boundshim.1 $(DESTDIR)$(MANDIR)/man1/boundshim-*.1
 
 help: ## this list
@@ -246,6 +266,15 @@ $(B)/boundshim: $(ANALYSIS_OBJ) $(TRACE_OBJ)
 	@echo '  LINK  $@'
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ANALYSIS_LIBS)
 
+build/obj/kernels/%.o: kernels/%.cu
+	@mkdir -p $(@D)
+	@echo '  NVCC  $<'
+	$(Q)$(NVCC) $(NVCC_FLAGS) -MD -MF $(@:.o=.d) -c -o $@ $<
+
+build/boundshim-kernels: $(KERNEL_OBJ)
+	@echo '  LINK  $@'
+	$(Q)$(NVCC) -o $@ $^ -ldl
+
 # shim/*_layout.c assert the layout of CUPTI's records: once more, against CUDA 12's headers.
 LAYOUT12 := $(if $(CUDA12_INC),$(if $(BUILD_SHIM),$(filter %_layout.c,$(SHIM_SRC))))
 layout-check: $(LAYOUT12:%.c=$(B)/layout12/%.o)
@@ -289,5 +318,5 @@ $(B)/fuzz/%: tests/fuzz/%.c $(TRACE_SRC) $(ANALYSIS_SRC) $(B)/flags
 		$(if $(HAVE_ANALYSIS),$(filter-out analysis/main.c,$(ANALYSIS_SRC))) $(LINKED_LIBS)
 
 -include $(patsubst %.o,%.d,$(SHIM_OBJ) $(TRACE_PIC_OBJ) $(TRACE_OBJ) $(ANALYSIS_OBJ) \
-	$(UNIT_SUPPORT_OBJ) $(LAYOUT12:%.c=$(B)/layout12/%.o) \
+	$(UNIT_SUPPORT_OBJ) $(KERNEL_OBJ) $(LAYOUT12:%.c=$(B)/layout12/%.o) \
 	$(UNIT_SRC:%.c=$(B)/obj/%.o) $(BENCH_SRC:%.c=$(B)/obj/%.o) $(FUZZ_SRC:%.c=$(B)/obj/%.o))

@@ -138,7 +138,10 @@ static enum leaf slice_leaf(const struct account *a, enum active_kind kind, uint
 static void share_out(struct account *a, enum active_kind kind, uint64_t begin, uint64_t part,
 		      unsigned among)
 {
-	uint64_t rest = part % among;
+	uint64_t rest = among > 1 ? part % among : 0;
+
+	if (among > 1)
+		part /= among;
 
 	for (unsigned i = 0; i < a->active_count; i++) {
 		struct active_op *op = &a->active[i];
@@ -146,9 +149,9 @@ static void share_out(struct account *a, enum active_kind kind, uint64_t begin, 
 		if (op->kind != kind || op->from_ns > begin)
 			continue;
 		if (kind == ACTIVE_COPY)
-			a->copy[op->index].exposed_ns += part / among + rest;
+			a->copy[op->index].exposed_ns += part + rest;
 		else
-			a->kernel[op->index].busy_ns += part / among + rest;
+			a->kernel[op->index].busy_ns += part + rest;
 		rest = 0;
 	}
 }
@@ -156,8 +159,9 @@ static void share_out(struct account *a, enum active_kind kind, uint64_t begin, 
 static void add_slice(struct account *a, uint64_t begin, uint64_t end)
 {
 	uint64_t part = steady_part(a, begin, end);
-	unsigned count[3];
-	enum active_kind kind = leading(a, begin, count);
+	unsigned count[3] = {1, 1, 1};
+	bool alone = a->active_count == 1;
+	enum active_kind kind = alone ? a->active[0].kind : leading(a, begin, count);
 	enum leaf leaf = slice_leaf(a, kind, begin);
 
 	a->whole.leaf_ns[leaf] += end - begin;

@@ -26,8 +26,9 @@ struct cluster {
 	uint32_t count;
 	uint64_t kernels;
 	uint64_t begin_ns; /* of the first piece */
-	double usual_ns; /* moving mean */
-	double sum_ns;
+	double first_ns;
+	double usual_ns; /* moving mean, quick to come down: the first pieces of a run are slow */
+	double sum_ns;   /* of all but the first */
 };
 
 struct candidate {
@@ -58,6 +59,7 @@ struct search {
 	struct candidate *candidate;
 	size_t candidate_count;
 	bool pairs; /* are candidates too */
+	struct content_item *item; /* by signature */
 };
 
 static uint64_t mix(uint64_t x)
@@ -68,11 +70,17 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 32);
 }
 
-void content_add(struct content *content, uint32_t signature, uint32_t name_key)
+struct content_item *content_items(const struct vocabulary *v)
 {
-	content->hash += mix(signature);
-	content->kernels++;
-	content->bucket[mix(name_key) % CONTENT_BUCKETS]++;
+	size_t count = v->signature_count ? v->signature_count : 1;
+	struct content_item *items = calloc(count, sizeof(*items));
+
+	for (size_t i = 0; items && i < count; i++) {
+		items[i].name_key = anchor_name_key(v, (uint32_t)i);
+		items[i].hash = mix(i);
+		items[i].bucket = mix(items[i].name_key) % CONTENT_BUCKETS;
+	}
+	return items;
 }
 
 struct content content_since(const struct content *now, const struct content *then)
@@ -147,7 +155,7 @@ static void count_all(struct search *s)
 	uint32_t before = UINT32_MAX;
 
 	while (sequence_next(s->sequence, &walk, &item)) {
-		uint32_t name = anchor_name_key(s->vocabulary, item.signature);
+		uint32_t name = s->item[item.signature].name_key;
 
 		if (!takes(s, &item))
 			continue;
@@ -296,10 +304,10 @@ static void take(struct candidate *c, struct cluster *cluster, double length)
 	c->sum_ns += length;
 	if (!cluster->count) {
 		cluster->begin_ns = c->at_ns;
-		cluster->usual_ns = length;
+		cluster->first_ns = cluster->usual_ns = length;
 	} else {
 		cluster->sum_ns += length;
-		cluster->usual_ns += (length - cluster->usual_ns) / 8;
+		cluster->usual_ns += (length - usual) / (length < usual ? 2 : 8);
 	}
 	cluster->count++;
 }
@@ -332,7 +340,7 @@ static void compare_all(struct search *s)
 	uint32_t before = UINT32_MAX;
 
 	while (sequence_next(s->sequence, &walk, &item)) {
-		uint32_t name = anchor_name_key(s->vocabulary, item.signature);
+		uint32_t name = s->item[item.signature].name_key;
 
 		if (!takes(s, &item))
 			continue;
@@ -343,7 +351,7 @@ static void compare_all(struct search *s)
 			      item.begin_ns);
 		if (item.graph)
 			visit(s, table_find(s, GRAPH_BIT | item.graph), &now, item.begin_ns);
-		content_add(&now, item.signature, name);
+		content_add(&now, &s->item[item.signature]);
 		before = item.signature;
 	}
 }
@@ -421,7 +429,7 @@ static void fill(const struct candidate *c, int stream, struct anchor *anchor)
 	anchor->step = top->first;
 	anchor->step_kernels = length_of(c);
 	anchor->alike_ns = score_of(c);
-	anchor->other_ns = fmax(c->sum_ns - top->sum_ns, 0);
+	anchor->other_ns = fmax(c->sum_ns - top->sum_ns - top->first_ns, 0);
 }
 
 static size_t name_keys(const struct vocabulary *v)
@@ -443,7 +451,8 @@ static bool search(struct search *s, struct anchor *anchor)
 	s->signature = calloc(s->signature_count, sizeof(*s->signature));
 	s->name = calloc(s->name_count, sizeof(*s->name));
 	s->table = calloc(1u << TABLE_BITS, sizeof(*s->table));
-	if (s->signature && s->name && s->table) {
+	s->item = content_items(s->vocabulary);
+	if (s->signature && s->name && s->table && s->item) {
 		count_all(s);
 		if (nominate(s) == 0) {
 			compare_all(s);
@@ -456,6 +465,7 @@ static bool search(struct search *s, struct anchor *anchor)
 	free(s->name);
 	free(s->table);
 	free(s->candidate);
+	free(s->item);
 	return choice != NULL;
 }
 

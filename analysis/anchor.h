@@ -14,7 +14,23 @@ struct content {
 	uint32_t bucket[CONTENT_BUCKETS]; /* kernels by a hash of their name */
 };
 
-void content_add(struct content *content, uint32_t signature, uint32_t name_key);
+/* What one kernel adds to a content. */
+struct content_item {
+	uint64_t hash;
+	uint32_t bucket;
+	uint32_t name_key;
+};
+
+/* One item for each signature; the caller frees them, NULL without memory. */
+struct content_item *content_items(const struct vocabulary *vocabulary);
+
+static inline void content_add(struct content *content, const struct content_item *item)
+{
+	content->hash += item->hash;
+	content->kernels++;
+	content->bucket[item->bucket]++;
+}
+
 struct content content_since(const struct content *now, const struct content *then);
 
 /*

@@ -37,7 +37,7 @@ int blind_init(struct blind *blind, const struct trace *trace, const struct cloc
 {
 	const struct vocabulary *v = &trace->vocabulary;
 	uint64_t reach = 0;
-	size_t cursor = 0;
+	struct clock_cursor cursor = {0};
 
 	memset(blind, 0, sizeof(*blind));
 	for (size_t i = 0; i < v->loss_count; i++) {

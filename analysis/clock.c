@@ -90,15 +90,32 @@ static uint64_t add_clipped(uint64_t base, uint64_t delta)
 	return base > UINT64_MAX - delta ? UINT64_MAX : base + delta;
 }
 
-uint64_t clock_host_far(const struct clock *clock, uint64_t device_ns, size_t *cursor)
+/* Remembers a piece, as far as its arithmetic is far from overflow. */
+static void point_at(const struct clock *clock, size_t at, struct clock_cursor *cursor)
+{
+	const struct clock_piece *p = &clock->piece[at];
+
+	*cursor = (struct clock_cursor){.from_ns = p->device_ns};
+	if (p->host_ns >> 62 || p->device_ns >> 62)
+		return;
+	cursor->offset_ns = p->host_ns - p->device_ns;
+	cursor->drift = p->drift;
+	cursor->span_ns = UINT64_C(1) << 53;
+	if (at + 1 < clock->count && p[1].device_ns - p->device_ns < cursor->span_ns)
+		cursor->span_ns = p[1].device_ns - p->device_ns;
+}
+
+uint64_t clock_host_far(const struct clock *clock, uint64_t device_ns, struct clock_cursor *cursor)
 {
 	const struct clock_piece *p;
 	uint64_t delta, shift;
+	size_t at;
 
 	if (!clock->count)
 		return device_ns;
-	*cursor = find_piece(clock, device_ns);
-	p = &clock->piece[*cursor];
+	at = find_piece(clock, device_ns);
+	point_at(clock, at, cursor);
+	p = &clock->piece[at];
 	if (device_ns < p->device_ns) {
 		delta = p->device_ns - device_ns;
 		return p->host_ns > delta ? p->host_ns - delta : 0;

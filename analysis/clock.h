@@ -25,26 +25,29 @@ struct clock {
 int clock_init(struct clock *clock, const struct clock_row *rows, size_t count);
 void clock_fini(struct clock *clock);
 
-/* For times that clock_host's short cut does not cover. */
-uint64_t clock_host_far(const struct clock *clock, uint64_t device_ns, size_t *cursor);
+/* The piece that was used last; zeroed at the start. Times from `from_ns` up to `span_ns` behind it need no search. */
+struct clock_cursor {
+	uint64_t from_ns;
+	uint64_t span_ns;
+	uint64_t offset_ns; /* host - device at from_ns, modulo 2^64 */
+	double drift;
+};
+
+/* For times that the cursor does not cover. */
+uint64_t clock_host_far(const struct clock *clock, uint64_t device_ns, struct clock_cursor *cursor);
 
 /*
- * Converts one time. *cursor remembers the piece for the next, near one: start with 0. Never wraps: stops at 0 and
- * UINT64_MAX. Never goes back where the device's time does not.
+ * Converts one time. *cursor makes the next, near one fast. Never wraps: stops at 0 and UINT64_MAX. Never goes back where the
+ * device's time does not.
  */
-static inline uint64_t clock_host(const struct clock *clock, uint64_t device_ns, size_t *cursor)
+static inline uint64_t clock_host(const struct clock *clock, uint64_t device_ns,
+				  struct clock_cursor *cursor)
 {
-	size_t at = *cursor;
+	uint64_t delta = device_ns - cursor->from_ns;
 
-	if (at < clock->count && device_ns >= clock->piece[at].device_ns &&
-	    (at + 1 == clock->count || device_ns < clock->piece[at + 1].device_ns)) {
-		const struct clock_piece *p = &clock->piece[at];
-		uint64_t delta = device_ns - p->device_ns;
-
-		if (delta < UINT64_C(1) << 53 && p->host_ns < UINT64_C(1) << 62)
-			return p->host_ns + delta + (uint64_t)(int64_t)(p->drift * (double)delta);
-	}
-	return clock_host_far(clock, device_ns, cursor);
+	if (delta >= cursor->span_ns)
+		return clock_host_far(clock, device_ns, cursor);
+	return device_ns + cursor->offset_ns + (uint64_t)(int64_t)(cursor->drift * (double)delta);
 }
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/trace/wire.h"
+
 #define BIT(column) (UINT32_C(1) << (column))
 
 #define OP_COLUMNS                                                                       \
@@ -29,7 +31,9 @@ _Static_assert((int)BST_RUN_BEGIN == (int)BST_COPY_BEGIN &&
 #define HOUR_NS UINT64_C(3600000000000)
 /* No operation lasts longer: 2^50 ns are 13 days. Sentinels and reversed times come out far above. */
 #define DURATION_LIMIT (UINT64_C(1) << 50)
-#define DEVICE_LIMIT   64
+/* No time is later: CLOCK_REALTIME reaches 2^61 ns in 2043, and sums of two still fit. */
+#define TIME_LIMIT   (UINT64_C(1) << 61)
+#define DEVICE_LIMIT 64
 
 /* The host times in which an event can lie: those of the clock readings, give or take an hour. */
 struct bounds {
@@ -39,7 +43,7 @@ struct bounds {
 
 static struct bounds sensible(const struct clock *clock)
 {
-	struct bounds bounds = {1, UINT64_MAX / 2};
+	struct bounds bounds = {1, TIME_LIMIT};
 	uint64_t first, last;
 
 	if (!clock->count)
@@ -58,7 +62,7 @@ static uint64_t least_begin(const struct bst_rows *rows, const struct clock *clo
 {
 	struct bounds bounds = sensible(clock);
 	uint64_t least = UINT64_MAX;
-	size_t cursor = 0;
+	struct clock_cursor cursor = {0};
 
 	for (uint32_t i = 0; i < rows->count; i++) {
 		uint64_t begin = rows->number[begin_column][i];
@@ -81,7 +85,7 @@ uint64_t decode_begin(struct bst_rows *rows, const struct trace *trace, const st
 	unsigned begin = is_call ? (unsigned)BST_CALL_BEGIN : (unsigned)BST_RUN_BEGIN;
 	unsigned flags = is_call ? 0 : (unsigned)BST_RUN_FLAGS;
 	uint32_t wanted = BIT(begin) | (flags ? BIT(flags) : 0);
-	size_t cursor = 0;
+	struct clock_cursor cursor = {0};
 
 	(void)trace;
 	if (chunk->time_min && chunk->time_max - chunk->time_min < HOUR_NS)
@@ -92,19 +96,42 @@ uint64_t decode_begin(struct bst_rows *rows, const struct trace *trace, const st
 	return least_begin(rows, clock, begin, flags);
 }
 
-/* A column as a loop reads it: one that the chunk lacks is a single 0 for all rows. */
+/* Columns of a chunk that have one value for all rows, as stream, device and flags often do: not worth decoding. */
+struct constants {
+	uint32_t mask;
+	uint64_t value[BST_COLUMN_LIMIT];
+};
+
+/* What a column header says (FORMAT.md section 4): with width 0 all rows hold the base. */
+static void find_constants(const struct trace_chunk *chunk, struct constants *constants)
+{
+	unsigned columns = get_u16(chunk->payload + 2);
+	const uint8_t *header = chunk->payload + BST_TABLE_HEADER_BYTES;
+
+	constants->mask = 0;
+	memset(constants->value, 0, sizeof(constants->value));
+	for (unsigned i = 0; i < columns; i++, header += BST_COLUMN_HEADER_BYTES) {
+		unsigned id = get_u16(header) & (BST_COLUMN_SKIPPABLE - 1u);
+
+		if (id >= BST_COLUMN_LIMIT || header[3] != 0 || header[2] == BST_BYTES)
+			continue;
+		constants->mask |= BIT(id);
+		constants->value[id] = get_u64(header + 16);
+	}
+}
+
+/* A column as a loop reads it: a constant is one value for all rows, and one that the chunk lacks is 0. */
 struct column {
 	const uint64_t *at;
 	size_t step;
 };
 
-static struct column column_of(const struct bst_rows *rows, unsigned id)
+static struct column column_of(const struct bst_rows *rows, const struct constants *constants,
+			       unsigned id)
 {
-	static const uint64_t zero;
-
 	if (rows->number[id])
 		return (struct column){rows->number[id], 1};
-	return (struct column){&zero, 0};
+	return (struct column){&constants->value[id], 0};
 }
 
 static inline uint64_t value(struct column column, uint32_t row)
@@ -116,21 +143,24 @@ static inline uint64_t value(struct column column, uint32_t row)
 struct op_columns {
 	struct column kernel, begin, duration, correlation, context, stream, graph, node, device,
 		flags;
+	bool has_device;
 };
 
-static struct op_columns op_columns_of(const struct bst_rows *rows)
+static struct op_columns op_columns_of(const struct bst_rows *rows,
+					const struct constants *k)
 {
 	return (struct op_columns){
-		.kernel = column_of(rows, BST_RUN_KERNEL),
-		.begin = column_of(rows, BST_RUN_BEGIN),
-		.duration = column_of(rows, BST_RUN_DURATION),
-		.correlation = column_of(rows, BST_RUN_CORRELATION),
-		.context = column_of(rows, BST_RUN_CONTEXT),
-		.stream = column_of(rows, BST_RUN_STREAM),
-		.graph = column_of(rows, BST_RUN_GRAPH),
-		.node = column_of(rows, BST_RUN_NODE),
-		.device = column_of(rows, BST_RUN_DEVICE),
-		.flags = column_of(rows, BST_RUN_FLAGS),
+		.kernel = column_of(rows, k, BST_RUN_KERNEL),
+		.begin = column_of(rows, k, BST_RUN_BEGIN),
+		.duration = column_of(rows, k, BST_RUN_DURATION),
+		.correlation = column_of(rows, k, BST_RUN_CORRELATION),
+		.context = column_of(rows, k, BST_RUN_CONTEXT),
+		.stream = column_of(rows, k, BST_RUN_STREAM),
+		.graph = column_of(rows, k, BST_RUN_GRAPH),
+		.node = column_of(rows, k, BST_RUN_NODE),
+		.device = column_of(rows, k, BST_RUN_DEVICE),
+		.flags = column_of(rows, k, BST_RUN_FLAGS),
+		.has_device = rows->number[BST_RUN_DEVICE] || k->mask & BIT(BST_RUN_DEVICE),
 	};
 }
 
@@ -140,7 +170,7 @@ static bool device_of(const struct vocabulary *v, const struct op_columns *c, ui
 	uint64_t index = value(c->device, i);
 	uint32_t at;
 
-	if (!c->device.step && dict_find(&v->contexts, value(c->context, i), &at))
+	if (!c->has_device && dict_find(&v->contexts, value(c->context, i), &at))
 		index = v->context_device[at];
 	*device = (uint16_t)index;
 	return index < DEVICE_LIMIT;
@@ -148,7 +178,7 @@ static bool device_of(const struct vocabulary *v, const struct op_columns *c, ui
 
 /* Fills the times of an op; false where they are impossible. */
 static bool op_times(const struct op_columns *c, uint32_t i, const struct clock *clock,
-		     const struct bounds *bounds, size_t *cursor, struct op *op)
+		     const struct bounds *bounds, struct clock_cursor *cursor, struct op *op)
 {
 	uint64_t begin = value(c->begin, i), duration = value(c->duration, i);
 
@@ -175,13 +205,14 @@ static void op_place(const struct op_columns *c, uint32_t i, struct op *op)
 	op->copy_kind = op->source_kind = op->target_kind = 0;
 }
 
-static void op_copy(const struct bst_rows *rows, uint32_t i, struct op *op)
+static void op_copy(const struct bst_rows *rows, const struct constants *k, uint32_t i,
+		    struct op *op)
 {
 	op->is_copy = 1;
-	op->bytes = bst_value(rows, BST_COPY_BYTES, i, 0);
-	op->copy_kind = (uint8_t)bst_value(rows, BST_COPY_KIND, i, 0);
-	op->source_kind = (uint8_t)bst_value(rows, BST_COPY_SOURCE_KIND, i, 0);
-	op->target_kind = (uint8_t)bst_value(rows, BST_COPY_TARGET_KIND, i, 0);
+	op->bytes = value(column_of(rows, k, BST_COPY_BYTES), i);
+	op->copy_kind = (uint8_t)value(column_of(rows, k, BST_COPY_KIND), i);
+	op->source_kind = (uint8_t)value(column_of(rows, k, BST_COPY_SOURCE_KIND), i);
+	op->target_kind = (uint8_t)value(column_of(rows, k, BST_COPY_TARGET_KIND), i);
 }
 
 /* What `struct op` and `struct call` begin with. */
@@ -257,22 +288,24 @@ static inline void sort(uint8_t *row, size_t count, size_t bytes)
 enum bst_status decode_ops(struct bst_rows *rows, const struct trace *trace,
 			   const struct clock *clock, const struct trace_chunk *chunk,
 			   struct op *out, uint32_t *count, struct timeline_counts *counts,
-			   size_t *cursor)
+			   struct clock_cursor *cursor)
 {
 	const struct vocabulary *v = &trace->vocabulary;
 	bool is_copy = chunk->table == BST_TABLE_COPY;
 	struct bounds bounds = sensible(clock);
+	struct constants constants;
 	struct op_columns c;
 	enum bst_status status;
 	uint32_t n = 0;
 
 	*count = 0;
+	find_constants(chunk, &constants);
 	status = bst_rows_decode(rows, chunk->payload, chunk->payload_bytes,
-				 is_copy ? COPY_COLUMNS : OP_COLUMNS);
+				 (is_copy ? COPY_COLUMNS : OP_COLUMNS) & ~constants.mask);
 	if (status)
 		return status;
 	*(is_copy ? &counts->copies : &counts->kernels) += rows->count;
-	c = op_columns_of(rows);
+	c = op_columns_of(rows, &constants);
 	for (uint32_t i = 0; i < rows->count; i++) {
 		struct op *op = &out[n];
 
@@ -281,7 +314,7 @@ enum bst_status decode_ops(struct bst_rows *rows, const struct trace *trace,
 			continue;
 		op_place(&c, i, op);
 		if (is_copy)
-			op_copy(rows, i, op);
+			op_copy(rows, &constants, i, op);
 		else
 			op->signature = vocabulary_signature(v, value(c.kernel, i));
 		n++;
@@ -296,17 +329,18 @@ struct call_columns {
 	struct column thread, api, begin, duration, correlation, stream, flags, object;
 };
 
-static struct call_columns call_columns_of(const struct bst_rows *rows)
+static struct call_columns call_columns_of(const struct bst_rows *rows,
+					    const struct constants *k)
 {
 	return (struct call_columns){
-		.thread = column_of(rows, BST_CALL_THREAD),
-		.api = column_of(rows, BST_CALL_API),
-		.begin = column_of(rows, BST_CALL_BEGIN),
-		.duration = column_of(rows, BST_CALL_DURATION),
-		.correlation = column_of(rows, BST_CALL_CORRELATION),
-		.stream = column_of(rows, BST_CALL_STREAM),
-		.flags = column_of(rows, BST_CALL_FLAGS),
-		.object = column_of(rows, BST_CALL_OBJECT),
+		.thread = column_of(rows, k, BST_CALL_THREAD),
+		.api = column_of(rows, k, BST_CALL_API),
+		.begin = column_of(rows, k, BST_CALL_BEGIN),
+		.duration = column_of(rows, k, BST_CALL_DURATION),
+		.correlation = column_of(rows, k, BST_CALL_CORRELATION),
+		.stream = column_of(rows, k, BST_CALL_STREAM),
+		.flags = column_of(rows, k, BST_CALL_FLAGS),
+		.object = column_of(rows, k, BST_CALL_OBJECT),
 	};
 }
 
@@ -316,16 +350,19 @@ enum bst_status decode_calls(struct bst_rows *rows, const struct trace *trace,
 {
 	const struct vocabulary *v = &trace->vocabulary;
 	struct bounds bounds = sensible(clock);
+	struct constants constants;
 	struct call_columns c;
 	enum bst_status status;
 	uint32_t n = 0, at;
 
 	*count = 0;
-	status = bst_rows_decode(rows, chunk->payload, chunk->payload_bytes, CALL_COLUMNS);
+	find_constants(chunk, &constants);
+	status = bst_rows_decode(rows, chunk->payload, chunk->payload_bytes,
+				 CALL_COLUMNS & ~constants.mask);
 	if (status)
 		return status;
 	counts->calls += rows->count;
-	c = call_columns_of(rows);
+	c = call_columns_of(rows, &constants);
 	for (uint32_t i = 0; i < rows->count; i++) {
 		uint64_t begin = value(c.begin, i), length = value(c.duration, i);
 		struct call *call = &out[n];

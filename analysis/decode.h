@@ -18,7 +18,7 @@ uint64_t decode_begin(struct bst_rows *rows, const struct trace *trace, const st
 enum bst_status decode_ops(struct bst_rows *rows, const struct trace *trace,
 			   const struct clock *clock, const struct trace_chunk *chunk,
 			   struct op *out, uint32_t *count, struct timeline_counts *counts,
-			   size_t *cursor);
+			   struct clock_cursor *cursor);
 
 /* The same for calls; of two that begin together the longer, outer one comes first. */
 enum bst_status decode_calls(struct bst_rows *rows, const struct trace *trace,

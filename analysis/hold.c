@@ -40,9 +40,14 @@ static void *row(void **block, size_t *capacity, uint32_t id, size_t bytes)
 	return (char *)*block + id * bytes;
 }
 
-/* The default stream is handle 0: one for all threads, or each thread its own. */
+/*
+ * The default stream is handle 0: one for all threads, or each thread its own. Rows of driver callbacks do not know their
+ * stream: they are not followed.
+ */
 static struct stream_state *stream_of(struct holds *holds, const struct call *call)
 {
+	if (call->stream == 0 && call->flags & BST_ENUM_CALL_FLAG_DRIVER)
+		return NULL;
 	if (call->stream == 0 && call->flags & BST_ENUM_CALL_FLAG_PER_THREAD_STREAM)
 		return row((void **)&holds->own_stream, &holds->own_capacity, call->thread,
 			   sizeof(*holds->own_stream));

@@ -46,10 +46,12 @@ static int cut(const struct sequence *sequence, const struct vocabulary *v,
 	struct sequence_walk walk = {0};
 	struct sequence_item item;
 	struct content now = {0}, then = {0};
+	struct content_item *items = content_items(v);
 	uint32_t before = UINT32_MAX;
+	int status = items ? 0 : -1;
 
-	while (sequence_next(sequence, &walk, &item)) {
-		uint32_t name = anchor_name_key(v, item.signature);
+	while (!status && sequence_next(sequence, &walk, &item)) {
+		uint32_t name = items[item.signature].name_key;
 
 		if (anchor->stream >= 0 && item.stream != (unsigned)anchor->stream)
 			continue;
@@ -58,16 +60,18 @@ static int cut(const struct sequence *sequence, const struct vocabulary *v,
 
 			if (pieces->count && content_alike(&anchor->step, &piece))
 				pieces->mark[pieces->count - 1] |= ACCEPTED | ALIKE;
-			if (array_reserve((void **)&pieces->mark, &pieces->capacity,
-					  pieces->count + 1, sizeof(uint64_t)))
-				return -1;
+			status = array_reserve((void **)&pieces->mark, &pieces->capacity,
+					       pieces->count + 1, sizeof(uint64_t));
+			if (status)
+				break;
 			pieces->mark[pieces->count++] = item.begin_ns << MARK_SHIFT;
 			then = now;
 		}
-		content_add(&now, item.signature, name);
+		content_add(&now, &items[item.signature]);
 		before = item.signature;
 	}
-	return 0;
+	free(items);
+	return status;
 }
 
 static int by_value(const void *a, const void *b)

@@ -108,8 +108,8 @@ static void print_line(const struct table *table, const struct terminal *termina
 
 void table_print(const struct table *table, const struct terminal *terminal)
 {
-	size_t columns = column_count(table), width[TABLE_COLUMNS];
-	char *names[TABLE_COLUMNS];
+	size_t columns = column_count(table), width[TABLE_COLUMNS] = {0};
+	char *names[TABLE_COLUMNS] = {NULL};
 
 	for (size_t i = 0; i < columns; i++) {
 		width[i] = column_width(table, i);

@@ -16,21 +16,16 @@
 struct open_chunk {
 	uint8_t *row; /* struct op or struct call: both begin with begin_ns */
 	size_t bytes;
-	uint32_t count, at;
+	const uint8_t *head, *end; /* rows not handed out yet */
 	struct trace_chunk *source;
 	struct open_chunk *next; /* in the list of spare ones */
 };
 
-static size_t row_bytes(const struct timeline *t)
-{
-	return t->what == TIMELINE_OPS ? sizeof(struct op) : sizeof(struct call);
-}
-
-static uint64_t head_ns(const struct timeline *t, const struct open_chunk *c)
+static uint64_t head_ns(const struct open_chunk *c)
 {
 	uint64_t begin;
 
-	memcpy(&begin, c->row + c->at * row_bytes(t), sizeof(begin));
+	memcpy(&begin, c->head, sizeof(begin));
 	return begin;
 }
 
@@ -90,6 +85,7 @@ int timeline_init(struct timeline *t, struct trace *trace, const struct clock *c
 	t->trace = trace;
 	t->clock = clock;
 	t->what = what;
+	t->row_bytes = what == TIMELINE_OPS ? sizeof(struct op) : sizeof(struct call);
 	bst_rows_init(&t->rows);
 	if (list_pending(t) == 0)
 		return 0;
@@ -157,7 +153,7 @@ static void sift_down(struct timeline *t, size_t at)
 		struct open_chunk *swap = t->heap[at];
 
 		for (size_t i = child; i < child + 2 && i < t->heap_count; i++)
-			if (head_ns(t, t->heap[i]) < head_ns(t, t->heap[least]))
+			if (head_ns(t->heap[i]) < head_ns(t->heap[least]))
 				least = i;
 		if (least == at)
 			return;
@@ -172,7 +168,7 @@ static void push(struct timeline *t, struct open_chunk *c)
 	size_t at = t->heap_count++;
 
 	t->heap[at] = c;
-	while (at && head_ns(t, t->heap[at]) < head_ns(t, t->heap[(at - 1) / 2])) {
+	while (at && head_ns(t->heap[at]) < head_ns(t->heap[(at - 1) / 2])) {
 		struct open_chunk *swap = t->heap[at];
 
 		t->heap[at] = t->heap[(at - 1) / 2];
@@ -187,28 +183,30 @@ static void open_next(struct timeline *t)
 	struct trace_chunk *source = t->pending[t->pending_at++];
 	struct open_chunk *c;
 	enum bst_status status;
+	uint32_t count = 0;
 
 	if (source->bad)
 		return;
 	if (t->open_rows + source->rows > OPEN_ROWS_LIMIT ||
 	    array_reserve((void **)&t->heap, &t->heap_capacity, t->heap_count + 1,
 			  sizeof(struct open_chunk *)) ||
-	    !(c = take_spare(t, source->rows * row_bytes(t)))) {
+	    !(c = take_spare(t, source->rows * t->row_bytes))) {
 		t->counts.crowded += source->rows;
 		return;
 	}
 	t->open_rows += source->rows;
 	c->source = source;
-	c->at = 0;
 	if (t->what == TIMELINE_OPS)
 		status = decode_ops(&t->rows, t->trace, t->clock, source, (struct op *)(void *)c->row,
-				    &c->count, &t->counts, &t->cursor);
+				    &count, &t->counts, &t->cursor);
 	else
 		status = decode_calls(&t->rows, t->trace, t->clock, source,
-				      (struct call *)(void *)c->row, &c->count, &t->counts);
+				      (struct call *)(void *)c->row, &count, &t->counts);
 	if (status)
 		trace_reject(t->trace, source, status);
-	if (status || !c->count)
+	c->head = c->row;
+	c->end = c->row + count * t->row_bytes;
+	if (status || !count)
 		release(t, c);
 	else
 		push(t, c);
@@ -218,12 +216,27 @@ static void open_next(struct timeline *t)
 static void settle(struct timeline *t)
 {
 	while (t->pending_at < t->pending_count &&
-	       (!t->heap_count || t->pending_begin[t->pending_at] <= head_ns(t, t->heap[0])))
+	       (!t->heap_count || t->pending_begin[t->pending_at] <= head_ns(t->heap[0])))
 		open_next(t);
 	t->limit = t->pending_at < t->pending_count ? t->pending_begin[t->pending_at] : UINT64_MAX;
 	for (size_t i = 1; i < 3 && i < t->heap_count; i++)
-		if (head_ns(t, t->heap[i]) < t->limit)
-			t->limit = head_ns(t, t->heap[i]);
+		if (head_ns(t->heap[i]) < t->limit)
+			t->limit = head_ns(t->heap[i]);
+}
+
+/* Brings the earliest chunk to the top, or drops one that is used up. False at the end. */
+static bool advance(struct timeline *t)
+{
+	struct open_chunk *first = t->heap_count ? t->heap[0] : NULL;
+
+	if (first && first->head == first->end) {
+		t->heap[0] = t->heap[--t->heap_count];
+		release(t, first);
+	}
+	if (t->heap_count)
+		sift_down(t, 0);
+	settle(t);
+	return t->heap_count > 0;
 }
 
 static const void *next(struct timeline *t)
@@ -233,29 +246,19 @@ static const void *next(struct timeline *t)
 		const void *row;
 		uint64_t begin;
 
-		if (first && first->at == first->count) {
-			t->heap[0] = t->heap[--t->heap_count];
-			sift_down(t, 0);
-			release(t, first);
-			t->limit = 0;
-			continue;
-		}
-		if (!first || head_ns(t, first) > t->limit || t->limit == 0) {
-			if (first)
-				sift_down(t, 0);
-			settle(t);
-			if (!t->heap_count)
+		if (!first || first->head == first->end || head_ns(first) > t->limit) {
+			if (!advance(t))
 				return NULL;
 			first = t->heap[0];
 		}
-		begin = head_ns(t, first);
-		row = first->row + first->at++ * row_bytes(t);
-		if (begin < t->last_ns) {
-			t->counts.late++;
-			continue;
+		begin = head_ns(first);
+		row = first->head;
+		first->head += t->row_bytes;
+		if (begin >= t->last_ns) {
+			t->last_ns = begin;
+			return row;
 		}
-		t->last_ns = begin;
-		return row;
+		t->counts.late++;
 	}
 }
 

@@ -60,6 +60,7 @@ struct timeline {
 	struct trace *trace;
 	const struct clock *clock;
 	enum timeline_what what;
+	size_t row_bytes;
 	struct trace_chunk **pending; /* by begin */
 	uint64_t *pending_begin;
 	size_t pending_count, pending_at;
@@ -69,7 +70,7 @@ struct timeline {
 	uint64_t limit;   /* the first chunk of the heap may go on up to here */
 	uint64_t last_ns; /* handed out last */
 	uint64_t open_rows;
-	size_t cursor; /* of the clock */
+	struct clock_cursor cursor;
 	struct bst_rows rows;
 	struct timeline_counts counts;
 };

@@ -6,11 +6,12 @@
 #include <stdint.h>
 
 /*
- * 1 MiB holds about 4,600 kernel records; the pool is address space, touched as used. 128 of them are filled by 600,000 kernels
- * between two looks of the writer (100 ms).
+ * 256 KiB hold about 1,150 kernel records; the pool is address space, touched as used. All of them are filled by 590,000 kernels
+ * between two looks of the writer (100 ms). Many and small rather than few and large: each launching thread keeps one to itself
+ * (CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, on by default), and 200 such threads found 128 of 1 MiB too few.
  */
-#define ACTBUF_BYTES (1u << 20)
-#define ACTBUF_COUNT 128u
+#define ACTBUF_BYTES (256u << 10)
+#define ACTBUF_COUNT 512u
 
 struct actbuf {
 	uint8_t *data;

@@ -13,7 +13,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "log.h"
@@ -21,11 +24,15 @@
 
 /* Decoding takes 30 to 100 us a sample (H200, driver 580): a tenth of a core is 1,000 to 3,000 samples a second. */
 #define CPU_SHARE 0.10
-#define BURST_NS 100000000u
-#define FIRST_PAUSE_NS 50000000u /* until a kernel was seen */
-#define DECODE_NAP_NS 10000000u
-#define HARDWARE_BUFFER_BYTES (32u << 20) /* device memory while a burst lasts */
-#define IMAGE_SAMPLES 256u /* 28 kB each (H200): an image is initialised anew after each decoding */
+#define BURST_NS 50000000u
+#define LOOK_NS 20000000u /* has a kernel run; is it time to stop */
+#define HARDWARE_BUFFER_BYTES (64u << 20) /* device memory while a burst lasts */
+/*
+ * Room in the counter-data image for a whole burst: when one fills up while the hardware delivers, samples are lost and others come
+ * twice (CUDA 13.0, H200). 28 kB a sample there; mapped once.
+ */
+#define IMAGE_SAMPLES_LEAST 64u
+#define IMAGE_SAMPLES_MOST 2048u
 #define RING_SAMPLES 8192u
 #define BURSTS_KEPT 64u
 #define DEVICES 64u
@@ -55,6 +62,8 @@ struct device {
 	int ready; /* 1 = set chosen, -1 = refused for good */
 	struct metric_set set;
 	int set_written;
+	uint8_t *image; /* mapped at the first burst, kept */
+	size_t image_bytes;
 };
 
 static struct pm_api pm;
@@ -138,10 +147,17 @@ static uint8_t *availability(uint32_t index, CUptiResult *result)
 
 static CUptiResult prepare(uint32_t index, struct burst *b)
 {
+	PM_PARAMS(CUpti_Profiler_Initialize_Params, init);
 	PM_PARAMS(CUpti_Device_GetChipName_Params, chip);
 	CUptiResult result;
 	uint8_t *image;
 
+	/* inside cuInit, where the tracer starts, this fails with CUPTI_ERROR_UNKNOWN (13.0): so only now, after a kernel ran */
+	result = pm.cuptiProfilerInitialize(&init);
+	if (result != CUPTI_SUCCESS) {
+		explain(b, "cuptiProfilerInitialize", result);
+		return result;
+	}
 	chip.deviceIndex = index;
 	result = pm.cuptiDeviceGetChipName(&chip);
 	if (result != CUPTI_SUCCESS) {
@@ -164,8 +180,6 @@ static CUptiResult prepare(uint32_t index, struct burst *b)
 struct session {
 	CUpti_PmSampling_Object *object;
 	struct device *device;
-	uint8_t *image;
-	size_t image_bytes;
 	uint64_t last_end_ns; /* of the last sample kept: samples can repeat or go backwards when an image fills */
 	bool first_seen;      /* the first sample spans configuration to start: no sample */
 };
@@ -175,57 +189,81 @@ static CUptiResult reset_image(const struct session *s)
 	PM_PARAMS(CUpti_PmSampling_CounterDataImage_Initialize_Params, p);
 
 	p.pPmSamplingObject = s->object;
-	p.counterDataSize = s->image_bytes;
-	p.pCounterData = s->image;
+	p.counterDataSize = s->device->image_bytes;
+	p.pCounterData = s->device->image;
 	return pm.cuptiPmSamplingCounterDataImageInitialize(&p);
 }
 
-static CUptiResult open_session(struct session *s, uint32_t index, struct burst *b)
+/* The image's size depends on session and metrics; it is asked each time and mapped when it grew. */
+static CUptiResult map_image(struct session *s)
 {
-	PM_PARAMS(CUpti_PmSampling_Enable_Params, enable);
-	PM_PARAMS(CUpti_PmSampling_SetConfig_Params, config);
 	PM_PARAMS(CUpti_PmSampling_GetCounterDataSize_Params, size);
-	struct metric_set *set = &devices[index].set;
+	uint64_t samples = BURST_NS / interval_ns * 3 / 2;
+	struct device *d = s->device;
+	CUptiResult result;
+	void *p;
+
+	samples = samples < IMAGE_SAMPLES_LEAST ? IMAGE_SAMPLES_LEAST : samples;
+	size.pPmSamplingObject = s->object;
+	size.pMetricNames = d->set.name_list;
+	size.numMetrics = d->set.count;
+	size.maxSamples = (uint32_t)(samples < IMAGE_SAMPLES_MOST ? samples : IMAGE_SAMPLES_MOST);
+	result = pm.cuptiPmSamplingGetCounterDataSize(&size);
+	if (result != CUPTI_SUCCESS)
+		return result;
+	if (size.counterDataSize > d->image_bytes) {
+		p = mmap(NULL, size.counterDataSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			return CUPTI_ERROR_OUT_OF_MEMORY;
+		if (d->image)
+			munmap(d->image, d->image_bytes);
+		d->image = p;
+		d->image_bytes = size.counterDataSize;
+	}
+	return reset_image(s);
+}
+
+/* Turing and GA100 have no time interval; their system clock runs at about 1.6 GHz. */
+static CUptiResult configure(const struct session *s)
+{
+	PM_PARAMS(CUpti_PmSampling_SetConfig_Params, config);
 	CUptiResult result;
 
-	enable.deviceIndex = index;
-	result = pm.cuptiPmSamplingEnable(&enable);
-	if (result != CUPTI_SUCCESS) {
-		explain(b, "cuptiPmSamplingEnable", result);
-		return result;
-	}
-	s->object = enable.pPmSamplingObject;
-	config.pPmSamplingObject = size.pPmSamplingObject = s->object;
-	config.configSize = set->config_bytes;
-	config.pConfig = set->config;
+	config.pPmSamplingObject = s->object;
+	config.configSize = s->device->set.config_bytes;
+	config.pConfig = s->device->set.config;
 	config.hardwareBufferSize = HARDWARE_BUFFER_BYTES;
 	config.samplingInterval = interval_ns;
 	config.triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
 	config.hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST;
 	result = pm.cuptiPmSamplingSetConfig(&config);
 	if (result == CUPTI_ERROR_NOT_SUPPORTED || result == CUPTI_ERROR_INVALID_PARAMETER) {
-		/* Turing and GA100 have no time interval; the system clock runs at about 1.6 GHz there */
 		config.triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL;
 		config.samplingInterval = interval_ns * 16 / 10;
 		result = pm.cuptiPmSamplingSetConfig(&config);
 	}
-	if (result != CUPTI_SUCCESS) {
-		explain(b, "cuptiPmSamplingSetConfig", result);
-		return result;
+	return result;
+}
+
+static CUptiResult open_session(struct session *s, uint32_t index, struct burst *b)
+{
+	PM_PARAMS(CUpti_PmSampling_Enable_Params, enable);
+	const char *what = "cuptiPmSamplingEnable";
+	CUptiResult result;
+
+	enable.deviceIndex = index;
+	result = pm.cuptiPmSamplingEnable(&enable);
+	if (result == CUPTI_SUCCESS) {
+		s->object = enable.pPmSamplingObject;
+		what = "cuptiPmSamplingSetConfig";
+		result = configure(s);
 	}
-	size.pMetricNames = set->name_list;
-	size.numMetrics = set->count;
-	size.maxSamples = IMAGE_SAMPLES;
-	result = pm.cuptiPmSamplingGetCounterDataSize(&size);
-	if (result != CUPTI_SUCCESS) {
-		explain(b, "cuptiPmSamplingGetCounterDataSize", result);
-		return result;
+	if (result == CUPTI_SUCCESS) {
+		what = "counter data image";
+		result = map_image(s);
 	}
-	s->image_bytes = size.counterDataSize;
-	s->image = malloc(s->image_bytes);
-	result = s->image ? reset_image(s) : CUPTI_ERROR_OUT_OF_MEMORY;
 	if (result != CUPTI_SUCCESS)
-		explain(b, "counter data image", result);
+		explain(b, what, result);
 	return result;
 }
 
@@ -237,9 +275,7 @@ static void close_session(struct session *s)
 		disable.pPmSamplingObject = s->object;
 		pm.cuptiPmSamplingDisable(&disable);
 	}
-	free(s->image);
 	s->object = NULL;
-	s->image = NULL;
 }
 
 static uint64_t whole_number(double value, uint32_t scale)
@@ -260,8 +296,8 @@ static bool read_sample(struct session *s, size_t at, struct burst *b)
 	double value[METRIC_SLOTS];
 
 	info.pPmSamplingObject = s->object;
-	info.pCounterDataImage = values.pCounterDataImage = s->image;
-	info.counterDataImageSize = values.counterDataImageSize = s->image_bytes;
+	info.pCounterDataImage = values.pCounterDataImage = s->device->image;
+	info.counterDataImageSize = values.counterDataImageSize = s->device->image_bytes;
 	info.sampleIndex = values.rangeIndex = at;
 	if (pm.cuptiPmSamplingCounterDataGetSampleInfo(&info) != CUPTI_SUCCESS)
 		return false;
@@ -285,35 +321,27 @@ static bool read_sample(struct session *s, size_t at, struct burst *b)
 	return put_sample(&sample);
 }
 
-/* Decodes what the hardware has delivered. `all`: until there is no more. */
-static CUptiResult decode(struct session *s, struct burst *b, bool all)
+/* After a burst: all that the hardware delivered. */
+static CUptiResult decode(struct session *s, struct burst *b)
 {
 	PM_PARAMS(CUpti_PmSampling_DecodeData_Params, data);
+	PM_PARAMS(CUpti_PmSampling_GetCounterDataInfo_Params, info);
 	CUptiResult result;
 
-	do {
-		PM_PARAMS(CUpti_PmSampling_GetCounterDataInfo_Params, info);
-
-		data.pPmSamplingObject = s->object;
-		data.pCounterDataImage = s->image;
-		data.counterDataImageSize = s->image_bytes;
-		result = pm.cuptiPmSamplingDecodeData(&data);
-		if (result != CUPTI_SUCCESS)
-			return result;
-		info.pCounterDataImage = s->image;
-		info.counterDataImageSize = s->image_bytes;
+	data.pPmSamplingObject = s->object;
+	data.pCounterDataImage = s->device->image;
+	data.counterDataImageSize = s->device->image_bytes;
+	info.pCounterDataImage = s->device->image;
+	info.counterDataImageSize = s->device->image_bytes;
+	result = pm.cuptiPmSamplingDecodeData(&data);
+	if (result == CUPTI_SUCCESS)
 		result = pm.cuptiPmSamplingGetCounterDataInfo(&info);
-		if (result != CUPTI_SUCCESS)
-			return result;
-		for (size_t i = 0; i < info.numCompletedSamples; i++) {
-			if (read_sample(s, i, b))
-				b->samples++;
-			else
-				b->dropped++;
-		}
-		result = info.numCompletedSamples ? reset_image(s) : CUPTI_SUCCESS;
-	} while (result == CUPTI_SUCCESS && all &&
-		 data.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL);
+	for (size_t i = 0; result == CUPTI_SUCCESS && i < info.numCompletedSamples; i++) {
+		if (read_sample(s, i, b))
+			b->samples++;
+		else
+			b->dropped++;
+	}
 	return result;
 }
 
@@ -328,7 +356,7 @@ static void nap(uint64_t ns)
 static bool pause_for(uint64_t ns)
 {
 	while (ns && !atomic_load(&stopping)) {
-		uint64_t part = ns < DECODE_NAP_NS ? ns : DECODE_NAP_NS;
+		uint64_t part = ns < LOOK_NS ? ns : LOOK_NS;
 
 		nap(part);
 		ns -= part;
@@ -340,24 +368,22 @@ static CUptiResult sample_for(struct session *s, struct burst *b)
 {
 	PM_PARAMS(CUpti_PmSampling_Start_Params, start);
 	PM_PARAMS(CUpti_PmSampling_Stop_Params, stop);
-	uint64_t begin = host_now();
-	CUptiResult result, stopped;
+	const char *what = "cuptiPmSamplingStart";
+	CUptiResult result;
 
 	start.pPmSamplingObject = stop.pPmSamplingObject = s->object;
 	result = pm.cuptiPmSamplingStart(&start);
-	if (result != CUPTI_SUCCESS) {
-		explain(b, "cuptiPmSamplingStart", result);
-		return result;
+	if (result == CUPTI_SUCCESS) {
+		pause_for(BURST_NS);
+		what = "cuptiPmSamplingStop";
+		result = pm.cuptiPmSamplingStop(&stop);
 	}
-	while (result == CUPTI_SUCCESS && host_now() - begin < BURST_NS && !atomic_load(&stopping)) {
-		nap(DECODE_NAP_NS);
-		result = decode(s, b, false);
+	if (result == CUPTI_SUCCESS) {
+		what = "decoding";
+		result = decode(s, b);
 	}
-	stopped = pm.cuptiPmSamplingStop(&stop);
-	if (result == CUPTI_SUCCESS && stopped == CUPTI_SUCCESS)
-		result = decode(s, b, true);
 	if (result != CUPTI_SUCCESS)
-		explain(b, "decoding", result);
+		explain(b, what, result);
 	return result;
 }
 
@@ -407,16 +433,18 @@ static uint32_t next_device(uint32_t last)
 
 static void *sampler_main(void *unused)
 {
-	uint64_t began = 0, pause_ns = FIRST_PAUSE_NS;
+	uint64_t began = 0, pause_ns = LOOK_NS;
 	uint32_t device = 0;
 
 	(void)unused;
 	prctl(PR_SET_NAME, "boundshim-pm");
+	/* the program goes first where cores are scarce; for a thread on Linux */
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
 	while (pause_for(pause_ns)) {
 		uint64_t cpu, elapsed, due;
 
 		device = next_device(device);
-		pause_ns = FIRST_PAUSE_NS;
+		pause_ns = LOOK_NS;
 		if (device == DEVICES) {
 			device = 0;
 			continue;
@@ -455,7 +483,6 @@ static int start_thread(void)
 
 void sampler_start(void *libcupti)
 {
-	PM_PARAMS(CUpti_Profiler_Initialize_Params, init);
 	struct burst b = {.reason = ""};
 	const char *missing;
 	void *p;
@@ -467,16 +494,10 @@ void sampler_start(void *libcupti)
 		return;
 	ring = p;
 	missing = pm_load(&pm, libcupti);
-	if (missing) {
+	if (missing)
 		snprintf(b.reason, sizeof(b.reason), "this CUPTI has no PM sampling (%s is missing; CUDA 12.6 brings it)",
 			 missing);
-	} else {
-		CUptiResult result = pm.cuptiProfilerInitialize(&init);
-
-		if (result != CUPTI_SUCCESS)
-			explain(&b, "cuptiProfilerInitialize", result);
-	}
-	if (!b.reason[0] && start_thread() != 0)
+	else if (start_thread() != 0)
 		snprintf(b.reason, sizeof(b.reason), "no thread for it");
 	if (!b.reason[0])
 		return;

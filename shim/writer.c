@@ -202,13 +202,24 @@ static void flush(bool forced)
 	output_flush(out);
 }
 
+/* The trace says why it has no device times. */
+static void explain_untried(void)
+{
+	if (tracer_state() != TRACER_UNTRIED)
+		return;
+	if (atomic_load(&session_pending_now) & SESSION_WANTS_CUPTI) {
+		tracer_refuse("no CUDA call succeeded");
+		log_line("no CUDA call succeeded: the trace has no device times");
+		return;
+	}
+	output_meta(out, "cupti.state", "off");
+	output_meta(out, "cupti.reason", "the program ended while CUPTI was being started");
+}
+
 /* Records that never came are not looked for here: the analyzer knows launches without a kernel. */
 static void finish(const char *reason)
 {
-	if (tracer_state() == TRACER_UNTRIED) {
-		tracer_refuse("no CUDA call succeeded");
-		log_line("no CUDA call succeeded: the trace has no device times");
-	}
+	explain_untried();
 	flush(false);
 	tracer_flush(true);
 	tracer_drain(out);
@@ -242,6 +253,7 @@ static void *writer_main(void *unused)
 
 	(void)unused;
 	prctl(PR_SET_NAME, "boundshim");
+	output_flush(out); /* who this is, should the program be killed at once */
 	while (!(reason = atomic_load_explicit(&finish_reason, memory_order_acquire))) {
 		uint64_t now;
 

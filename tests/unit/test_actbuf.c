@@ -122,26 +122,28 @@ static void strangers_are_not_owned(void **state)
 }
 
 static _Atomic unsigned refused, completed;
-static _Atomic uint8_t in_use[ACTBUF_COUNT];
+static _Atomic uint8_t in_use[ACTBUF_COUNT]; /* by the number that stands at the beginning of a buffer */
 static _Atomic unsigned shared;
 
-/* Marks a buffer while this thread has it: two owners at once would meet. The first byte tells which one it is. */
+/* Marks a buffer while this thread has it: two owners at once would meet. */
 static void *fill_buffers(void *unused)
 {
 	(void)unused;
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		uint8_t *p = actbuf_request();
+		uint16_t number;
 
 		if (!p) {
 			refused++;
 			sched_yield();
 			continue;
 		}
-		if (atomic_fetch_add(&in_use[p[0]], 1) != 0)
+		memcpy(&number, p, sizeof(number));
+		if (atomic_fetch_add(&in_use[number], 1) != 0)
 			shared++;
 		p[8] = (uint8_t)i;
-		atomic_fetch_sub(&in_use[p[0]], 1);
-		if (i % 397 == 0)
+		atomic_fetch_sub(&in_use[number], 1);
+		if (i % 97 == 0)
 			continue; /* never comes back */
 		completed++;
 		actbuf_complete(p, i % ACTBUF_BYTES, NULL, i);
@@ -158,8 +160,10 @@ static void many_threads_and_one_writer_share_the_pool(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < ACTBUF_COUNT; i++) {
+		uint16_t number = (uint16_t)i;
+
 		all[i] = actbuf_request();
-		all[i][0] = (uint8_t)i;
+		memcpy(all[i], &number, sizeof(number));
 	}
 	for (unsigned i = 0; i < ACTBUF_COUNT; i++) {
 		actbuf_complete(all[i], 0, NULL, 0);

@@ -1,0 +1,413 @@
+/* Taking in kernels and samples: what is unusable goes, clocks are aligned, rows are made. */
+#include "attribute_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "array.h"
+
+#define BUDGET_BYTES ((size_t)40 << 20)
+
+/* The clocks are compared over the first so many samples or kernels. */
+#define PRELUDE_SAMPLES 16384
+#define PRELUDE_KERNELS 65536
+
+/* A sample so many times longer than the median is none: the counters stood still. */
+#define LONG 4.0
+
+/* Two samples that overlap by less than this part of one are neighbours whose clock was rounded. */
+#define OVERLAP_PART 64
+
+/* Counters are read unit by unit, so a full unit can show a little more than its peak. */
+#define MOST_EXCESS 1.03
+
+static int take_row(void *taker, const struct overlap_row *row);
+
+struct attribute *attribute_create(const struct attribute_options *options)
+{
+	struct attribute *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->options = *options;
+	if (sample_rows_init(&a->rows, options->budget_bytes ? options->budget_bytes : BUDGET_BYTES)) {
+		free(a);
+		return NULL;
+	}
+	a->overlap.take = take_row;
+	a->overlap.taker = a;
+	a->burst = true;
+	a->aligned = !options->has_active;
+	return a;
+}
+
+void attribute_destroy(struct attribute *a)
+{
+	if (!a)
+		return;
+	dict_fini(&a->signatures);
+	overlap_fini(&a->overlap);
+	sample_rows_fini(&a->rows);
+	free(a->record);
+	free(a->kernel);
+	free(a->sample);
+	free(a->hole);
+	free(a->estimate);
+	free(a);
+}
+
+/* --- rows ---------------------------------------------------------------------------------------- */
+
+static bool in_hole(struct attribute *a, const struct overlap_sample *sample)
+{
+	while (a->hole_at < a->holes && a->hole[a->hole_at].end_ns <= sample->begin_ns)
+		a->hole_at++;
+	for (size_t i = a->hole_at; i < a->holes && a->hole[i].begin_ns < sample->end_ns; i++)
+		if (a->hole[i].end_ns > sample->begin_ns)
+			return true;
+	return false;
+}
+
+static void add_idle(struct idle_pool *pool, const struct overlap_sample *sample)
+{
+	pool->samples++;
+	for (unsigned m = 0; m < ATTRIBUTE_METRICS; m++) {
+		if (!(sample->present >> m & 1))
+			continue;
+		pool->count[m]++;
+		pool->sum[m] += sample->value[m];
+		pool->square_sum[m] += sample->value[m] * sample->value[m];
+	}
+}
+
+static void add_pool(struct idle_pool *pool, const struct idle_pool *other)
+{
+	pool->samples += other->samples;
+	for (unsigned m = 0; m < ATTRIBUTE_METRICS; m++) {
+		pool->count[m] += other->count[m];
+		pool->sum[m] += other->sum[m];
+		pool->square_sum[m] += other->square_sum[m];
+	}
+}
+
+/* Whether idle samples lie between kernels shows when the next kernel comes. */
+static void settle_tail(struct attribute *a)
+{
+	if (a->ran)
+		add_pool(&a->idle, &a->idle_tail);
+	else
+		a->summary.outside += a->idle_tail.samples;
+	memset(&a->idle_tail, 0, sizeof(a->idle_tail));
+	a->ran = true;
+}
+
+static int add_row(struct attribute *a, const struct overlap_row *row)
+{
+	uint16_t column[256];
+	float share[256];
+	size_t count = row->count;
+	struct sample_row_in in = {.present = row->sample->present, .value = row->sample->value};
+
+	/* Beyond this many different kernels in one sample, it says nothing about any of them. */
+	if (count > 255)
+		return 0;
+	memcpy(column, row->column, count * sizeof(*column));
+	memcpy(share, row->share, count * sizeof(*share));
+	if (row->busy < 1) {
+		column[count] = IDLE_COLUMN;
+		share[count++] = (float)(1 - row->busy);
+	}
+	in.column = column;
+	in.share = share;
+	in.entries = (uint32_t)count;
+	for (unsigned m = 0; m < ATTRIBUTE_METRICS; m++)
+		if (in.present >> m & 1)
+			a->most_seen[m] = fmax(a->most_seen[m], row->sample->value[m]);
+	return sample_rows_add(&a->rows, &in);
+}
+
+static int take_row(void *taker, const struct overlap_row *row)
+{
+	struct attribute *a = taker;
+
+	if (in_hole(a, row->sample)) {
+		a->summary.in_holes++;
+		return 0;
+	}
+	a->summary.samples++;
+	if (!row->count) {
+		add_idle(&a->idle_tail, row->sample);
+		return 0;
+	}
+	settle_tail(a);
+	return add_row(a, row);
+}
+
+/* --- kernels ------------------------------------------------------------------------------------- */
+
+static bool record_of(struct attribute *a, uint32_t signature, uint32_t *index)
+{
+	if (dict_find(&a->signatures, (uint64_t)signature + 1, index))
+		return true;
+	if (a->records >= RECORD_LIMIT ||
+	    array_reserve((void **)&a->record, &a->record_capacity, a->records + 1,
+			  sizeof(*a->record)) ||
+	    !dict_add(&a->signatures, (uint64_t)signature + 1, index))
+		return false;
+	memset(&a->record[*index], 0, sizeof(*a->record));
+	a->records = *index + 1;
+	return true;
+}
+
+static int pass_kernel(struct attribute *a, const struct attribute_kernel *kernel)
+{
+	struct attribute_record *record;
+	uint32_t index;
+	uint64_t length_ns;
+	struct overlap_kernel k = {.begin_ns = kernel->begin_ns + (uint64_t)a->summary.align.offset_ns,
+				   .end_ns = kernel->end_ns + (uint64_t)a->summary.align.offset_ns,
+				   .stream = kernel->stream,
+				   .column = IDLE_COLUMN};
+	int status;
+
+	if (!record_of(a, kernel->signature, &index)) {
+		/* It ran, nobody knows as what: the samples there are of no use. */
+		return attribute_add_hole(a, k.begin_ns, k.end_ns);
+	}
+	record = &a->record[index];
+	k.column = (uint16_t)(index * DURATION_CLASSES +
+			      duration_class_add(&record->classes, kernel->end_ns - kernel->begin_ns));
+	status = overlap_add_kernel(&a->overlap, &k, &length_ns);
+	record->launches++;
+	record->total_ns += length_ns;
+	return status;
+}
+
+/* --- alignment ----------------------------------------------------------------------------------- */
+
+static bool is_active_sample(const struct attribute *a, const struct overlap_sample *sample)
+{
+	return sample->present >> a->options.active & 1;
+}
+
+static int find_offset(struct attribute *a)
+{
+	struct align_interval *kernels = calloc(a->kernels + 1, sizeof(*kernels));
+	struct align_sample *samples = calloc(a->samples + 1, sizeof(*samples));
+	size_t count = 0;
+	int status = -1;
+
+	if (!kernels || !samples)
+		goto out;
+	for (size_t i = 0; i < a->kernels; i++)
+		kernels[i] = (struct align_interval){a->kernel[i].begin_ns, a->kernel[i].end_ns};
+	for (size_t i = 0; i < a->samples; i++) {
+		const struct overlap_sample *s = &a->sample[i];
+
+		if (is_active_sample(a, s))
+			samples[count++] = (struct align_sample){{s->begin_ns, s->end_ns},
+								 s->value[a->options.active]};
+	}
+	status = align_find(kernels, a->kernels, samples, count, &a->summary.align);
+out:
+	free(kernels);
+	free(samples);
+	return status;
+}
+
+/* What waited for the offset goes its way, samples and kernels by begin. */
+static int end_prelude(struct attribute *a)
+{
+	size_t k = 0, s = 0;
+	int status = find_offset(a);
+
+	a->aligned = true;
+	while (!status && (k < a->kernels || s < a->samples)) {
+		if (s == a->samples ||
+		    (k < a->kernels && a->kernel[k].begin_ns < a->sample[s].begin_ns))
+			status = pass_kernel(a, &a->kernel[k++]);
+		else
+			status = overlap_add_sample(&a->overlap, &a->sample[s++]);
+	}
+	free(a->kernel);
+	free(a->sample);
+	a->kernel = NULL;
+	a->sample = NULL;
+	a->kernels = a->samples = a->kernel_capacity = a->sample_capacity = 0;
+	return status;
+}
+
+/* Samples that no kernel is near to say nothing about the offset: they go ahead of the others. */
+static void skip_idle(struct attribute *a)
+{
+	size_t k = 0, kept = 0;
+
+	for (size_t i = 0; i < a->samples; i++) {
+		const struct overlap_sample *s = &a->sample[i];
+
+		while (k < a->kernels && a->kernel[k].end_ns + OVERLAP_SLACK_NS < s->begin_ns)
+			k++;
+		if (k < a->kernels && a->kernel[k].begin_ns < s->end_ns + OVERLAP_SLACK_NS) {
+			a->sample[kept++] = *s;
+			continue;
+		}
+		/* The last ones: a kernel near them may still come. */
+		if (s->end_ns + OVERLAP_SLACK_NS >= a->sample[a->samples - 1].begin_ns) {
+			a->sample[kept++] = *s;
+			continue;
+		}
+		a->summary.samples++;
+		if (k) /* else it is before the first kernel */
+			add_idle(&a->idle, s);
+		else
+			a->summary.outside++;
+	}
+	a->samples = kept;
+}
+
+static int check_prelude(struct attribute *a)
+{
+	if (a->samples >= PRELUDE_SAMPLES) {
+		skip_idle(a);
+		if (a->samples >= PRELUDE_SAMPLES / 2)
+			return end_prelude(a);
+	}
+	return a->kernels >= PRELUDE_KERNELS ? end_prelude(a) : 0;
+}
+
+/* --- what the caller adds ------------------------------------------------------------------------ */
+
+int attribute_add_kernel(struct attribute *a, const struct attribute_kernel *kernel)
+{
+	if (kernel->end_ns < kernel->begin_ns)
+		return 0;
+	a->summary.kernels++;
+	if (a->aligned)
+		return pass_kernel(a, kernel);
+	if (array_reserve((void **)&a->kernel, &a->kernel_capacity, a->kernels + 1,
+			  sizeof(*a->kernel)))
+		return -1;
+	a->kernel[a->kernels++] = *kernel;
+	return check_prelude(a);
+}
+
+void attribute_begin_burst(struct attribute *a)
+{
+	a->burst = true;
+}
+
+int attribute_add_hole(struct attribute *a, uint64_t begin_ns, uint64_t end_ns)
+{
+	if (end_ns <= begin_ns)
+		return 0;
+	if (a->holes && a->hole[a->holes - 1].end_ns >= begin_ns &&
+	    a->hole[a->holes - 1].begin_ns <= begin_ns) {
+		if (end_ns > a->hole[a->holes - 1].end_ns)
+			a->hole[a->holes - 1].end_ns = end_ns;
+		return 0;
+	}
+	if (array_reserve((void **)&a->hole, &a->hole_capacity, a->holes + 1, sizeof(*a->hole)))
+		return -1;
+	a->hole[a->holes++] = (struct align_interval){begin_ns, end_ns};
+	return 0;
+}
+
+/* Does the sample have times that can be? The first of a burst spans from configuration to start, so it goes too. */
+static bool has_good_times(struct attribute *a, const struct attribute_sample *sample)
+{
+	uint64_t length = sample->end_ns - sample->begin_ns;
+
+	if (a->burst) {
+		a->burst = false;
+		a->summary.first_of_burst++;
+		return false;
+	}
+	if (sample->end_ns <= sample->begin_ns ||
+	    sample->begin_ns + length / OVERLAP_PART < a->sample_end_ns ||
+	    (a->lengths.count > 16 && (double)length > LONG * quantile_at(&a->lengths, 0.5))) {
+		a->summary.bad_times++;
+		return false;
+	}
+	quantile_add(&a->lengths, length);
+	a->sample_end_ns = sample->end_ns;
+	return true;
+}
+
+static void take_values(struct attribute *a, const struct attribute_sample *sample,
+			struct overlap_sample *out)
+{
+	for (unsigned m = 0; m < a->options.metrics; m++) {
+		const struct attribute_metric *metric = &a->options.metric[m];
+		double value = sample->value[m];
+
+		if (!(sample->present >> m & 1))
+			continue;
+		if (metric->kind == ATTRIBUTE_AMOUNT)
+			value /= (double)(sample->end_ns - sample->begin_ns);
+		if (!isfinite(value) || value < 0 ||
+		    (metric->most > 0 && value > metric->most * MOST_EXCESS)) {
+			a->summary.bad_values++;
+			continue;
+		}
+		out->value[m] = value;
+		out->present |= UINT32_C(1) << m;
+	}
+}
+
+int attribute_add_sample(struct attribute *a, const struct attribute_sample *sample)
+{
+	struct overlap_sample s = {.begin_ns = sample->begin_ns, .end_ns = sample->end_ns};
+
+	if (!has_good_times(a, sample))
+		return 0;
+	take_values(a, sample, &s);
+	if (a->aligned)
+		return overlap_add_sample(&a->overlap, &s);
+	if (array_reserve((void **)&a->sample, &a->sample_capacity, a->samples + 1,
+			  sizeof(*a->sample)))
+		return -1;
+	a->sample[a->samples++] = s;
+	return check_prelude(a);
+}
+
+/* --- the end ------------------------------------------------------------------------------------- */
+
+int attribute_gather(struct attribute *a)
+{
+	if ((!a->aligned && end_prelude(a)) || overlap_finish(&a->overlap))
+		return -1;
+	a->summary.outside += a->idle_tail.samples;
+	a->summary.late_kernels = a->overlap.late;
+	a->summary.thinned = a->rows.level;
+	a->summary.idle_samples = a->idle.samples;
+	if (a->options.has_active && a->idle.count[a->options.active] > 0)
+		a->summary.idle_active =
+			a->idle.sum[a->options.active] / a->idle.count[a->options.active];
+	return 0;
+}
+
+const struct attribute_estimate *attribute_find(const struct attribute *a, uint32_t signature,
+						unsigned metric)
+{
+	static const struct attribute_estimate none;
+	uint32_t index;
+
+	if (!a->estimate || metric >= a->options.metrics ||
+	    !dict_find(&a->signatures, (uint64_t)signature + 1, &index))
+		return &none;
+	return &a->estimate[(size_t)index * ATTRIBUTE_METRICS + metric];
+}
+
+struct attribute_totals attribute_totals(const struct attribute *a, uint32_t signature)
+{
+	uint32_t index;
+
+	if (!dict_find(&a->signatures, (uint64_t)signature + 1, &index))
+		return (struct attribute_totals){0, 0};
+	return (struct attribute_totals){a->record[index].launches, a->record[index].total_ns};
+}
+
+struct attribute_summary attribute_summary(const struct attribute *a)
+{
+	return a->summary;
+}

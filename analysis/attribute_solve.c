@@ -1,0 +1,519 @@
+/* From rows to estimates: which columns are solved for, one unmixing for each metric, and what its answers are worth. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attribute_state.h"
+#include "unmix.h"
+
+/* Columns solved for, idle time and the shared one among them: solving takes their number cubed in the worst case. */
+#define COLUMN_LIMIT 640
+
+/* A class with a smaller share of its signature's time goes with the nearest other. */
+#define CLASS_SHARE 0.02
+
+/* Half of an interval, of the scale: wider ones tell too little. Labels need a lead of 10 points. */
+#define NARROW 0.10
+
+/* Where noise and prior leave this share of the prior's variance open, the prior has spoken, not the data. */
+#define OPEN_SHARE 0.5
+
+#define FEW_SAMPLES 8
+#define FEW_FULL    1.0
+
+/* Below zero by so many deviations and points: the model does not hold. */
+#define NEGATIVE_DEVIATIONS 5.0
+#define NEGATIVE_POINTS     0.03
+#define OUTLIER_SHARE       0.3
+
+/* Members of a group, and how strongly they must be bound to it: the correlation of what is open. */
+#define GROUP_MEMBERS 6
+#define GROUP_BOND    (-0.5)
+
+#define NO_COLUMN UINT16_MAX
+
+/* A mean over columns, by time. */
+struct mean {
+	uint16_t column[DURATION_CLASSES];
+	double weight[DURATION_CLASSES];
+	size_t count;
+	double share; /* of the signature's time that these columns are */
+};
+
+struct solve {
+	struct attribute *a;
+	uint16_t *column; /* of raw columns */
+	double *time;     /* of raw columns: their shares, added up over rows */
+	size_t columns;   /* ours */
+	bool has_rest;    /* the one before the last is shared */
+	uint32_t *first;
+	struct mean *mean; /* by record */
+	/* For one metric: */
+	unsigned metric;
+	double scale;
+	struct unmix unmix;
+	uint16_t groups;
+};
+
+/* --- columns ------------------------------------------------------------------------------------- */
+
+static void add_times(struct solve *s)
+{
+	const struct sample_rows *rows = &s->a->rows;
+
+	for (size_t i = 0; i < rows->entries; i++)
+		s->time[rows->column[i]] += (double)rows->share[i];
+}
+
+/* The class that stands for class `c`: itself, or the nearest one with a share worth a column. */
+static unsigned class_for(const struct attribute_record *record, unsigned c)
+{
+	const struct duration_class *of = record->classes.of;
+	double total = 0, least = HUGE_VAL;
+	unsigned nearest = c;
+
+	for (unsigned i = 0; i < record->classes.count; i++)
+		total += (double)of[i].total_ns;
+	if ((double)of[c].total_ns >= CLASS_SHARE * total)
+		return c;
+	for (unsigned i = 0; i < record->classes.count; i++) {
+		if ((double)of[i].total_ns < CLASS_SHARE * total)
+			continue;
+		if (fabs(of[i].log_ns - of[c].log_ns) < least) {
+			least = fabs(of[i].log_ns - of[c].log_ns);
+			nearest = i;
+		}
+	}
+	return nearest;
+}
+
+/* Moves the time of small classes to the classes that stand for them; s->column says where, for now as a raw column. */
+static void join_classes(struct solve *s)
+{
+	for (size_t r = 0; r < s->a->records; r++) {
+		const struct attribute_record *record = &s->a->record[r];
+
+		for (unsigned c = 0; c < record->classes.count; c++) {
+			size_t from = r * DURATION_CLASSES + c;
+			size_t to = r * DURATION_CLASSES + class_for(record, c);
+
+			s->column[from] = (uint16_t)to;
+			if (to != from) {
+				s->time[to] += s->time[from];
+				s->time[from] = 0;
+			}
+		}
+	}
+}
+
+static int larger_first(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* The least time with which a raw column gets one of its own. */
+static int least_time(const struct solve *s, double *least)
+{
+	size_t raw = s->a->records * DURATION_CLASSES, count = 0;
+	double *times = malloc((raw + 1) * sizeof(*times));
+
+	if (!times)
+		return -1;
+	for (size_t i = 0; i < raw; i++)
+		if (s->time[i] > 0)
+			times[count++] = s->time[i];
+	*least = 0;
+	if (count > COLUMN_LIMIT - 2) {
+		qsort(times, count, sizeof(*times), larger_first);
+		*least = times[COLUMN_LIMIT - 2];
+	}
+	free(times);
+	return 0;
+}
+
+/* Numbers columns in the order of first launch; what is small shares one. */
+static int number_columns(struct solve *s)
+{
+	size_t raw = s->a->records * DURATION_CLASSES;
+	uint16_t *own = malloc((raw + 1) * sizeof(*own));
+	double least;
+
+	if (!own || least_time(s, &least)) {
+		free(own);
+		return -1;
+	}
+	for (size_t i = 0; i < raw; i++) {
+		own[i] = s->time[i] > least ? (uint16_t)s->columns++ : NO_COLUMN;
+		s->has_rest |= s->time[i] > 0 && own[i] == NO_COLUMN;
+	}
+	for (size_t i = 0; i < raw; i++) {
+		uint16_t to = s->column[i];
+
+		if (to < raw && own[to] != NO_COLUMN)
+			s->column[i] = own[to];
+		else
+			s->column[i] = (uint16_t)s->columns; /* the shared one, if any row has it */
+	}
+	free(own);
+	s->columns += s->has_rest;
+	s->column[IDLE_COLUMN] = (uint16_t)s->columns++;
+	return 0;
+}
+
+static void find_first(struct solve *s)
+{
+	const struct sample_rows *rows = &s->a->rows;
+
+	for (size_t i = 0; i < s->columns; i++)
+		s->first[i] = (uint32_t)i;
+	for (size_t r = 0; r < rows->count; r++) {
+		const uint16_t *column = &rows->column[rows->row[r].entry];
+		uint32_t least = UINT32_MAX;
+
+		for (uint32_t i = 0; i < rows->row[r].entries; i++)
+			if (s->column[column[i]] < least)
+				least = s->column[column[i]];
+		for (uint32_t i = 0; i < rows->row[r].entries; i++)
+			if (s->first[s->column[column[i]]] > least)
+				s->first[s->column[column[i]]] = least;
+	}
+}
+
+/* --- signatures ---------------------------------------------------------------------------------- */
+
+static bool is_shared(const struct solve *s, uint16_t column)
+{
+	return s->has_rest && column + 2u == s->columns;
+}
+
+static void add_weight(struct mean *mean, uint16_t column, double weight)
+{
+	for (size_t i = 0; i < mean->count; i++) {
+		if (mean->column[i] == column) {
+			mean->weight[i] += weight;
+			return;
+		}
+	}
+	mean->column[mean->count] = column;
+	mean->weight[mean->count++] = weight;
+}
+
+/* A signature's value is the mean of its classes by time, those with samples: all launches count, sampled or not. */
+static void find_mean(struct solve *s, size_t record)
+{
+	const struct duration_classes *classes = &s->a->record[record].classes;
+	struct mean *mean = &s->mean[record];
+	double total = 0, covered = 0;
+
+	for (unsigned c = 0; c < classes->count; c++) {
+		size_t raw = record * DURATION_CLASSES + c;
+		double ns = (double)classes->of[c].total_ns;
+		size_t leader = record * DURATION_CLASSES + class_for(&s->a->record[record], c);
+
+		total += ns;
+		if (s->time[leader] <= 0 || ns <= 0)
+			continue;
+		add_weight(mean, s->column[raw], ns);
+		covered += ns;
+	}
+	for (size_t i = 0; i < mean->count; i++)
+		mean->weight[i] /= covered;
+	mean->share = total > 0 ? covered / total : 0;
+	if (mean->count && is_shared(s, mean->column[0]))
+		s->a->summary.crowded++;
+}
+
+/* --- estimates ----------------------------------------------------------------------------------- */
+
+/* The 95 % point of Student's t: Cornish-Fisher expansion around the normal's (Abramowitz and Stegun 26.7.5). */
+static double student(double freedom)
+{
+	double z = 1.6448536, z2 = z * z, z3 = z2 * z, z5 = z3 * z2, z7 = z5 * z2;
+
+	return z + (z3 + z) / (4 * freedom) +
+	       (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom) +
+	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * freedom * freedom * freedom);
+}
+
+static double half_width(const struct unmix_sum *sum)
+{
+	return student(sum->freedom) * sum->deviation;
+}
+
+static bool is_narrow(const struct solve *s, const struct unmix_sum *sum)
+{
+	double prior = s->unmix.prior_deviation;
+
+	return half_width(sum) <= NARROW && sum->deviation * sum->deviation <= OPEN_SHARE * prior * prior;
+}
+
+/* Value and interval, in the metric's unit. */
+static void set_interval(const struct solve *s, const struct unmix_sum *sum,
+			 struct attribute_estimate *e)
+{
+	const struct attribute_options *o = &s->a->options;
+	double z = student(HUGE_VAL), share = z * o->model_share * sum->value;
+	double points = z * o->model_points, noise = half_width(sum);
+	double half = sqrt(noise * noise + share * share + points * points);
+	double most = o->metric[s->metric].most > 0 ? o->metric[s->metric].most : HUGE_VAL;
+
+	e->value = (float)fmin(sum->value * s->scale, most);
+	e->low = (float)fmin(fmax((sum->value - half) * s->scale, 0), most);
+	e->high = (float)fmin((sum->value + half) * s->scale, most);
+}
+
+static struct attribute_estimate *estimate_of(const struct solve *s, size_t record)
+{
+	return &s->a->estimate[record * ATTRIBUTE_METRICS + s->metric];
+}
+
+static struct unmix_sum sum_of(const struct solve *s, size_t record)
+{
+	const struct mean *mean = &s->mean[record];
+
+	return unmix_sum(&s->unmix, mean->column, mean->weight, mean->count);
+}
+
+static void judge(const struct solve *s, const struct unmix_sum *sum, const struct mean *mean,
+		  uint32_t rejected, struct attribute_estimate *e)
+{
+	e->status = ATTRIBUTE_NOT_IDENTIFIABLE;
+	if (s->a->summary.align.state == ALIGN_POOR) {
+		e->reason = ATTRIBUTE_CLOCKS;
+	} else if (is_shared(s, mean->column[0])) {
+		e->reason = ATTRIBUTE_CROWDED;
+	} else if (e->samples < FEW_SAMPLES || (double)e->samples_full < FEW_FULL ||
+		   mean->share < 0.5) {
+		e->reason = ATTRIBUTE_FEW_SAMPLES;
+	} else if ((double)rejected > OUTLIER_SHARE * e->samples) {
+		e->status = ATTRIBUTE_CONTRADICTED;
+		e->reason = ATTRIBUTE_OUTLIERS;
+	} else if (sum->free_value < -NEGATIVE_POINTS &&
+		   sum->free_value < -NEGATIVE_DEVIATIONS * sum->deviation) {
+		e->status = ATTRIBUTE_CONTRADICTED;
+		e->reason = ATTRIBUTE_NEGATIVE;
+	} else if (!is_narrow(s, sum)) {
+		e->reason = ATTRIBUTE_COLLINEAR;
+	} else {
+		e->status = ATTRIBUTE_IDENTIFIED;
+		e->reason = ATTRIBUTE_FINE;
+	}
+}
+
+static void estimate(const struct solve *s, size_t record)
+{
+	const struct mean *mean = &s->mean[record];
+	struct attribute_estimate *e = estimate_of(s, record);
+	uint32_t rejected = 0;
+	struct unmix_sum sum;
+
+	for (size_t i = 0; i < mean->count; i++) {
+		e->samples += s->unmix.samples[mean->column[i]];
+		e->samples_full += (float)s->unmix.time[mean->column[i]];
+		rejected += s->unmix.rejected[mean->column[i]];
+	}
+	if (!e->samples)
+		return;
+	sum = sum_of(s, record);
+	set_interval(s, &sum, e);
+	judge(s, &sum, mean, rejected, e);
+}
+
+/* --- groups -------------------------------------------------------------------------------------- */
+
+struct group {
+	size_t record[GROUP_MEMBERS];
+	size_t count;
+};
+
+/* Covariance of what is open between two signatures. */
+static double open_between(const struct solve *s, size_t a, size_t b)
+{
+	const struct mean *x = &s->mean[a], *y = &s->mean[b];
+	double sum = 0;
+
+	for (size_t i = 0; i < x->count; i++)
+		for (size_t j = 0; j < y->count; j++)
+			sum += x->weight[i] * y->weight[j] *
+			       (double)s->unmix.covariance[x->column[i] * s->columns +
+							   y->column[j]];
+	return sum;
+}
+
+static bool is_loose(const struct solve *s, size_t record)
+{
+	const struct attribute_estimate *e = estimate_of(s, record);
+
+	return e->status == ATTRIBUTE_NOT_IDENTIFIABLE && e->reason == ATTRIBUTE_COLLINEAR;
+}
+
+static double time_of(const struct solve *s, size_t record)
+{
+	return (double)s->a->record[record].total_ns;
+}
+
+/* The mean over the group by time. Columns of members differ, since no two signatures share any but the shared one. */
+static struct unmix_sum group_sum(const struct solve *s, const struct group *group)
+{
+	uint16_t column[GROUP_MEMBERS * DURATION_CLASSES];
+	double weight[GROUP_MEMBERS * DURATION_CLASSES], total = 0;
+	size_t count = 0;
+
+	for (size_t m = 0; m < group->count; m++)
+		total += time_of(s, group->record[m]);
+	for (size_t m = 0; m < group->count; m++) {
+		const struct mean *mean = &s->mean[group->record[m]];
+
+		for (size_t i = 0; i < mean->count; i++) {
+			column[count] = mean->column[i];
+			weight[count++] = mean->weight[i] * time_of(s, group->record[m]) / total;
+		}
+	}
+	return unmix_sum(&s->unmix, column, weight, count);
+}
+
+/* The loose signature that is bound most strongly to one of the group; false if none is. */
+static bool find_partner(const struct solve *s, const struct group *group, size_t *partner)
+{
+	double strongest = GROUP_BOND;
+	bool found = false;
+
+	for (size_t r = 0; r < s->a->records; r++) {
+		bool inside = false;
+
+		if (!is_loose(s, r))
+			continue;
+		for (size_t m = 0; m < group->count; m++)
+			inside |= group->record[m] == r;
+		for (size_t m = 0; m < group->count && !inside; m++) {
+			size_t member = group->record[m];
+			double bond = open_between(s, r, member) /
+				      sqrt(open_between(s, r, r) * open_between(s, member, member));
+
+			if (bond < strongest) {
+				strongest = bond;
+				*partner = r;
+				found = true;
+			}
+		}
+	}
+	return found;
+}
+
+/*
+ * Each member may do all of the group's work and no more, and is not known better than it was alone.
+ */
+static void merge(struct solve *s, const struct group *group, const struct unmix_sum *sum)
+{
+	double total = 0;
+
+	s->groups++;
+	for (size_t m = 0; m < group->count; m++)
+		total += time_of(s, group->record[m]);
+	for (size_t m = 0; m < group->count; m++) {
+		struct attribute_estimate *e = estimate_of(s, group->record[m]), own = *e;
+		double all;
+
+		set_interval(s, sum, e);
+		all = (double)e->high * total / time_of(s, group->record[m]);
+		e->low = fminf(e->low, own.low);
+		e->high = fmaxf(e->high, (float)fmin((double)own.high, all));
+		e->status = ATTRIBUTE_MERGED;
+		e->group = s->groups;
+	}
+}
+
+/* Grows a group around a loose signature until its mean is known. */
+static void try_merge(struct solve *s, size_t record)
+{
+	struct group group = {.record = {record}, .count = 1};
+	size_t partner;
+
+	while (group.count < GROUP_MEMBERS && find_partner(s, &group, &partner)) {
+		struct unmix_sum sum;
+
+		group.record[group.count++] = partner;
+		sum = group_sum(s, &group);
+		if (is_narrow(s, &sum)) {
+			merge(s, &group, &sum);
+			return;
+		}
+	}
+}
+
+/* --- the end ------------------------------------------------------------------------------------- */
+
+static int solve_metric(struct solve *s, unsigned metric)
+{
+	struct attribute *a = s->a;
+	const struct attribute_metric *m = &a->options.metric[metric];
+	struct unmix_input in = {.rows = &a->rows,
+				 .metric = metric,
+				 .column = s->column,
+				 .columns = s->columns,
+				 .first = s->first,
+				 .idle_count = a->idle.count[metric],
+				 .idle_sum = a->idle.sum[metric],
+				 .idle_square_sum = a->idle.square_sum[metric]};
+
+	s->metric = metric;
+	s->groups = 0;
+	s->scale = m->most > 0 ? m->most : m->kind == ATTRIBUTE_PERCENT ? 100 : a->most_seen[metric];
+	if (s->scale <= 0)
+		s->scale = 1;
+	in.scale = s->scale;
+	if (unmix_init(&s->unmix, &in))
+		return -1;
+	for (size_t r = 0; s->unmix.used && r < a->records; r++)
+		if (s->mean[r].count)
+			estimate(s, r);
+	for (size_t r = 0; s->unmix.used && r < a->records; r++)
+		if (is_loose(s, r))
+			try_merge(s, r);
+	unmix_fini(&s->unmix);
+	return 0;
+}
+
+static int prepare(struct solve *s)
+{
+	struct attribute *a = s->a;
+
+	s->column = calloc(SAMPLE_COLUMNS, sizeof(*s->column));
+	s->time = calloc(SAMPLE_COLUMNS, sizeof(*s->time));
+	s->mean = calloc(a->records + 1, sizeof(*s->mean));
+	a->estimate = calloc((a->records + 1) * ATTRIBUTE_METRICS, sizeof(*a->estimate));
+	if (!s->column || !s->time || !s->mean || !a->estimate)
+		return -1;
+	add_times(s);
+	join_classes(s);
+	if (number_columns(s))
+		return -1;
+	s->first = calloc(s->columns, sizeof(*s->first));
+	if (!s->first)
+		return -1;
+	find_first(s);
+	for (size_t r = 0; r < a->records; r++)
+		find_mean(s, r);
+	a->summary.columns = (unsigned)s->columns;
+	return 0;
+}
+
+int attribute_solve(struct attribute *a)
+{
+	struct solve s = {.a = a};
+	int status = -1;
+
+	if (attribute_gather(a) || prepare(&s))
+		goto out;
+	status = 0;
+	for (unsigned m = 0; !status && m < a->options.metrics; m++)
+		status = solve_metric(&s, m);
+out:
+	free(s.column);
+	free(s.time);
+	free(s.mean);
+	free(s.first);
+	return status;
+}

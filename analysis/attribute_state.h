@@ -1,0 +1,58 @@
+/* What attribute.c gathers and attribute_solve.c reads. */
+#ifndef ATTRIBUTE_STATE_H
+#define ATTRIBUTE_STATE_H
+
+#include "attribute.h"
+#include "dict.h"
+#include "duration_class.h"
+#include "overlap.h"
+#include "quantile.h"
+#include "sample_rows.h"
+
+/* A signature that ran. Its columns are index x DURATION_CLASSES + class. */
+struct attribute_record {
+	struct duration_classes classes;
+	uint64_t launches;
+	uint64_t total_ns;
+};
+
+/* The last column: time in which nothing ran. */
+#define IDLE_COLUMN (SAMPLE_COLUMNS - 1)
+/* Signatures that found no place share the record before it. */
+#define RECORD_LIMIT ((SAMPLE_COLUMNS / DURATION_CLASSES) - 1)
+
+/* Sums over samples in which nothing ran. */
+struct idle_pool {
+	double count[ATTRIBUTE_METRICS], sum[ATTRIBUTE_METRICS], square_sum[ATTRIBUTE_METRICS];
+	uint64_t samples;
+};
+
+struct attribute {
+	struct attribute_options options;
+	struct dict signatures; /* of signature + 1: ids there start at 1 */
+	struct attribute_record *record; /* by index, in the order of first launch */
+	size_t records, record_capacity;
+	/* Until the clocks are aligned, all waits here. */
+	bool aligned;
+	struct attribute_kernel *kernel;
+	size_t kernels, kernel_capacity;
+	struct overlap_sample *sample;
+	size_t samples, sample_capacity;
+	struct overlap overlap;
+	struct sample_rows rows;
+	struct align_interval *hole;
+	size_t holes, hole_capacity, hole_at;
+	bool burst; /* the next sample is the first of one */
+	uint64_t sample_end_ns; /* of the last good sample */
+	struct quantile lengths; /* of good samples */
+	bool ran; /* a kernel was in some row */
+	struct idle_pool idle, idle_tail; /* the tail: since the last row with a kernel */
+	double most_seen[ATTRIBUTE_METRICS]; /* per ns where it is an amount */
+	struct attribute_summary summary;
+	struct attribute_estimate *estimate; /* records x ATTRIBUTE_METRICS */
+};
+
+/* Nothing comes any more: all rows are made. 0, or -1 without memory. */
+int attribute_gather(struct attribute *a);
+
+#endif

@@ -1,0 +1,491 @@
+/* Iteratively reweighted non-negative ridge regression. */
+#include "unmix.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nnls.h"
+
+#define ROUNDS       7
+#define PRIOR_ROUND  3 /* the strength of the ridge is chosen after this one */
+#define VARIANCE_STEPS 3 /* in each round */
+
+/* Variances, in scale squared: where they start, and below what they are rounding of the counters. */
+#define VARIANCE_START 1e-4
+#define VARIANCE_LEAST 1e-10
+#define FLOOR_START    1e-7
+#define FLOOR_LEAST    1e-8
+
+/* A sample is left out beyond so many standard deviations; in early rounds, when these are still guesses, beyond more. */
+#define OUTLIER_DEVIATIONS 6.0
+#define OUTLIER_EARLY      12.0
+
+/* Before the data chose. Weak: a deviation of 100 times the scale. */
+#define PRIOR_VARIANCE_START 1e4
+#define PRIOR_VARIANCE_LEAST 1e-6
+
+/* The idle samples count as at most so many: they say one thing, however often. */
+#define IDLE_MOST 1000.0
+
+/* Groups take turns of so many samples, so that each sees all phases of a program. */
+#define GROUP_TURN 16
+
+#define LEVERAGE_MOST 0.9
+
+struct work {
+	const struct unmix_input *in;
+	struct unmix *u;
+	size_t n;
+	struct envelope gram, factor;
+	double *q;
+	bool *fixed;
+	double *variance; /* of columns */
+	double *up, *down; /* for its next step */
+	double floor;
+	double prior_variance;
+	float *residual; /* by row */
+	bool *kept;      /* by row; false too where the metric is missing */
+	double spread;   /* mean of residual squared over variance */
+};
+
+static bool has_metric(const struct work *w, size_t row)
+{
+	return w->in->rows->row[row].present >> w->in->metric & 1;
+}
+
+static double value_of(const struct work *w, size_t row)
+{
+	const struct sample_rows *rows = w->in->rows;
+
+	return (double)rows->value[sample_rows_value(&rows->row[row], w->in->metric)] /
+	       w->in->scale;
+}
+
+/* The columns and shares of a row, ours. */
+struct cells {
+	const uint16_t *column;
+	const float *share;
+	size_t count;
+	const uint16_t *ours;
+};
+
+static struct cells cells_of(const struct work *w, size_t row)
+{
+	const struct sample_row *r = &w->in->rows->row[row];
+
+	return (struct cells){&w->in->rows->column[r->entry], &w->in->rows->share[r->entry],
+			      r->entries, w->in->column};
+}
+
+static inline size_t cell_column(const struct cells *c, size_t i)
+{
+	return c->ours[c->column[i]];
+}
+
+static double fitted(const struct cells *c, const double *value)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		sum += (double)c->share[i] * value[cell_column(c, i)];
+	return sum;
+}
+
+static double row_variance(const struct work *w, const struct cells *c)
+{
+	return w->floor + fitted(c, w->variance);
+}
+
+static double idle_variance(const struct work *w)
+{
+	const struct unmix_input *in = w->in;
+	double mean = in->idle_sum / in->idle_count;
+
+	return fmax(in->idle_square_sum / in->idle_count - mean * mean, 0) /
+		       (in->scale * in->scale) +
+	       w->floor;
+}
+
+static void add_idle(struct work *w)
+{
+	double weight;
+
+	if (w->in->idle_count <= 0)
+		return;
+	weight = fmin(w->in->idle_count, IDLE_MOST) / idle_variance(w);
+	*envelope_at(&w->gram, w->n - 1, w->n - 1) += weight;
+	w->q[w->n - 1] += weight * w->in->idle_sum / w->in->idle_count / w->in->scale;
+}
+
+static void add_row(struct work *w, const struct cells *c, double weight, double y)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		size_t a = cell_column(c, i);
+		double wx = weight * (double)c->share[i];
+
+		w->q[a] += wx * y;
+		for (size_t j = 0; j < c->count; j++) {
+			size_t b = cell_column(c, j);
+
+			if (b <= a)
+				*envelope_at(&w->gram, a, b) += wx * (double)c->share[j];
+		}
+	}
+}
+
+/* The normal equations, drawn to the prior. */
+static void collect(struct work *w)
+{
+	envelope_clear(&w->gram);
+	for (size_t i = 0; i < w->n; i++)
+		w->q[i] = w->u->prior / w->prior_variance;
+	for (size_t row = 0; row < w->in->rows->count; row++) {
+		struct cells c;
+
+		if (!w->kept[row])
+			continue;
+		c = cells_of(w, row);
+		add_row(w, &c, 1 / row_variance(w, &c), value_of(w, row));
+	}
+	add_idle(w);
+}
+
+static void find_residuals(struct work *w)
+{
+	for (size_t row = 0; row < w->in->rows->count; row++) {
+		struct cells c;
+
+		if (!has_metric(w, row))
+			continue;
+		c = cells_of(w, row);
+		w->residual[row] = (float)(value_of(w, row) - fitted(&c, w->u->value));
+	}
+}
+
+/*
+ * One step towards the likeliest variances: each times (sum of share r^2 / s^4) / (sum of share / s^2), which never turns
+ * negative and leaves only a stationary point alone.
+ */
+static void step_variances(struct work *w)
+{
+	double floor_up = 0, floor_down = 0, squares = 0, count = 0;
+
+	memset(w->up, 0, w->n * sizeof(*w->up));
+	memset(w->down, 0, w->n * sizeof(*w->down));
+	for (size_t row = 0; row < w->in->rows->count; row++) {
+		struct cells c;
+		double inverse, ratio;
+
+		if (!w->kept[row])
+			continue;
+		c = cells_of(w, row);
+		inverse = 1 / row_variance(w, &c);
+		ratio = (double)w->residual[row] * (double)w->residual[row] * inverse;
+		floor_up += ratio * inverse;
+		floor_down += inverse;
+		squares += ratio;
+		count++;
+		for (size_t i = 0; i < c.count; i++) {
+			w->up[cell_column(&c, i)] += (double)c.share[i] * ratio * inverse;
+			w->down[cell_column(&c, i)] += (double)c.share[i] * inverse;
+		}
+	}
+	if (count == 0)
+		return;
+	for (size_t i = 0; i < w->n; i++)
+		if (w->down[i] > 0)
+			w->variance[i] = fmax(w->variance[i] * w->up[i] / w->down[i],
+					      VARIANCE_LEAST);
+	w->floor = fmax(w->floor * floor_up / floor_down, FLOOR_LEAST);
+	w->spread = squares / count;
+}
+
+static void reject(struct work *w, unsigned round)
+{
+	double limit = fmax(OUTLIER_EARLY - round, OUTLIER_DEVIATIONS);
+
+	for (size_t row = 0; row < w->in->rows->count; row++) {
+		struct cells c;
+
+		if (!has_metric(w, row))
+			continue;
+		c = cells_of(w, row);
+		w->kept[row] = fabs((double)w->residual[row]) <= limit * sqrt(row_variance(w, &c));
+	}
+}
+
+/* The inverse of the normal equations: what noise and prior leave open, if variances are right. */
+static bool invert(struct work *w)
+{
+	size_t n = w->n;
+
+	if (!envelope_factor(&w->gram, 1 / w->prior_variance, NULL, &w->factor))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		memset(w->up, 0, n * sizeof(*w->up));
+		w->up[i] = 1;
+		envelope_solve(&w->factor, w->up);
+		for (size_t j = 0; j < n; j++)
+			w->u->covariance[i * n + j] = (float)w->up[j];
+	}
+	return true;
+}
+
+/*
+ * The variance of values around the prior mean, by their own spread: expectation and maximisation once (Efron and Morris, "Data
+ * analysis using Stein's estimator", JASA 70, 1975, with unequal variances).
+ */
+static void choose_prior(struct work *w)
+{
+	double sum = 0, count = 0;
+
+	for (size_t i = 0; i + 1 < w->n; i++) {
+		double away = w->u->value[i] - w->u->prior;
+
+		if (!w->u->samples[i])
+			continue;
+		sum += away * away + (double)w->u->covariance[i * w->n + i];
+		count++;
+	}
+	if (count > 1)
+		w->prior_variance =
+			fmin(fmax(sum / count, PRIOR_VARIANCE_LEAST), PRIOR_VARIANCE_START);
+}
+
+static void count_samples(struct work *w)
+{
+	double shares = 0, values = 0;
+
+	for (size_t row = 0; row < w->in->rows->count; row++) {
+		struct cells c;
+
+		w->kept[row] = has_metric(w, row);
+		if (!w->kept[row])
+			continue;
+		c = cells_of(w, row);
+		w->u->used++;
+		values += value_of(w, row);
+		for (size_t i = 0; i < c.count; i++) {
+			w->u->samples[cell_column(&c, i)]++;
+			w->u->time[cell_column(&c, i)] += (double)c.share[i];
+			if (cell_column(&c, i) + 1 < w->n)
+				shares += (double)c.share[i];
+		}
+	}
+	w->u->prior = shares > 0 ? fmax(values / shares, 0) : 0;
+}
+
+static void count_rejected(struct work *w)
+{
+	for (size_t row = 0; row < w->in->rows->count; row++) {
+		struct cells c;
+
+		if (!has_metric(w, row) || w->kept[row])
+			continue;
+		c = cells_of(w, row);
+		w->u->left_out++;
+		for (size_t i = 0; i < c.count; i++)
+			w->u->rejected[cell_column(&c, i)]++;
+	}
+}
+
+/* The share of the fit at a sample that it owes to the sample itself. */
+static double leverage(const struct work *w, const struct cells *c, double weight)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const float *h = &w->u->covariance[cell_column(c, i) * w->n];
+
+		for (size_t j = 0; j < c->count; j++)
+			sum += (double)c->share[i] * (double)c->share[j] *
+			       (double)h[cell_column(c, j)];
+	}
+	return fmin(fmax(weight * sum, 0), LEVERAGE_MOST);
+}
+
+/*
+ * How each group of samples pulls: H x sum of weight x share x r / (1 - leverage), the first order of leaving it out. Their
+ * squares sum to the sandwich covariance that is right whatever the variances (White 1980), clustered (Liang and Zeger 1986), corrected for
+ * leverage (HC3 of MacKinnon and White 1985).
+ */
+static void find_changes(struct work *w)
+{
+	size_t turn = 0, n = w->n;
+
+	for (size_t g = 0; g < UNMIX_GROUPS; g++) {
+		double *sum = w->up;
+
+		memset(sum, 0, n * sizeof(*sum));
+		turn = 0;
+		for (size_t row = 0; row < w->in->rows->count; row++) {
+			struct cells c;
+			double weight, pull;
+
+			if (!w->kept[row] || turn++ / GROUP_TURN % UNMIX_GROUPS != g)
+				continue;
+			c = cells_of(w, row);
+			weight = 1 / row_variance(w, &c);
+			pull = weight * (double)w->residual[row] / (1 - leverage(w, &c, weight));
+			for (size_t i = 0; i < c.count; i++)
+				sum[cell_column(&c, i)] += pull * (double)c.share[i];
+		}
+		envelope_solve(&w->factor, sum);
+		for (size_t i = 0; i < n; i++)
+			w->u->change[g * n + i] = (float)sum[i];
+	}
+}
+
+static int solve(struct work *w)
+{
+	struct unmix *u = w->u;
+
+	count_samples(w);
+	if (!u->used)
+		return 0;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		collect(w);
+		if (nnls_solve(&w->gram, w->q, 1 / w->prior_variance, &w->factor, w->fixed,
+			       u->value))
+			return -1;
+		find_residuals(w);
+		for (unsigned i = 0; i < VARIANCE_STEPS; i++)
+			step_variances(w);
+		if (round)
+			reject(w, round);
+		if (round == PRIOR_ROUND) {
+			if (!invert(w))
+				return -1;
+			choose_prior(w);
+		}
+	}
+	collect(w);
+	if (nnls_solve(&w->gram, w->q, 1 / w->prior_variance, &w->factor, w->fixed, u->value) ||
+	    !invert(w))
+		return -1;
+	find_residuals(w);
+	memcpy(u->free_value, w->q, w->n * sizeof(*w->q));
+	envelope_solve(&w->factor, u->free_value);
+	find_changes(w);
+	count_rejected(w);
+	u->prior_deviation = sqrt(w->prior_variance);
+	return 0;
+}
+
+static bool allocate(struct work *w)
+{
+	struct unmix *u = w->u;
+	size_t n = w->n, rows = w->in->rows->count;
+
+	u->value = calloc(n, sizeof(*u->value));
+	u->free_value = calloc(n, sizeof(*u->free_value));
+	u->covariance = calloc(n * n, sizeof(*u->covariance));
+	u->change = calloc(n * UNMIX_GROUPS, sizeof(*u->change));
+	u->samples = calloc(n, sizeof(*u->samples));
+	u->time = calloc(n, sizeof(*u->time));
+	u->rejected = calloc(n, sizeof(*u->rejected));
+	w->q = calloc(n, sizeof(*w->q));
+	w->fixed = calloc(n, sizeof(*w->fixed));
+	w->variance = calloc(n, sizeof(*w->variance));
+	w->up = calloc(n, sizeof(*w->up));
+	w->down = calloc(n, sizeof(*w->down));
+	w->residual = calloc(rows + 1, sizeof(*w->residual));
+	w->kept = calloc(rows + 1, sizeof(*w->kept));
+	return u->value && u->free_value && u->covariance && u->change && u->samples && u->time &&
+	       u->rejected && w->q && w->fixed && w->variance && w->up && w->down && w->residual &&
+	       w->kept && !envelope_init(&w->gram, w->in->first, n) &&
+	       !envelope_init(&w->factor, w->in->first, n);
+}
+
+static void release(struct work *w)
+{
+	envelope_fini(&w->gram);
+	envelope_fini(&w->factor);
+	free(w->q);
+	free(w->fixed);
+	free(w->variance);
+	free(w->up);
+	free(w->down);
+	free(w->residual);
+	free(w->kept);
+}
+
+int unmix_init(struct unmix *u, const struct unmix_input *in)
+{
+	struct work w = {.in = in,
+			 .u = u,
+			 .n = in->columns,
+			 .floor = FLOOR_START,
+			 .prior_variance = PRIOR_VARIANCE_START};
+	int status = -1;
+
+	memset(u, 0, sizeof(*u));
+	u->columns = in->columns;
+	if (allocate(&w)) {
+		for (size_t i = 0; i < w.n; i++)
+			w.variance[i] = VARIANCE_START;
+		status = solve(&w);
+	}
+	release(&w);
+	if (status)
+		unmix_fini(u);
+	return status;
+}
+
+void unmix_fini(struct unmix *u)
+{
+	free(u->value);
+	free(u->free_value);
+	free(u->covariance);
+	free(u->change);
+	free(u->samples);
+	free(u->time);
+	free(u->rejected);
+	memset(u, 0, sizeof(*u));
+}
+
+/* Squares of the groups' pulls on a sum, added up, and their fourth powers. */
+static void add_changes(const struct unmix *u, const uint16_t *column, const double *weight,
+			size_t count, double sums[2])
+{
+	for (size_t g = 0; g < UNMIX_GROUPS; g++) {
+		double change = 0;
+
+		for (size_t i = 0; i < count; i++)
+			change += weight[i] * (double)u->change[g * u->columns + column[i]];
+		sums[0] += change * change;
+		sums[1] += change * change * change * change;
+	}
+}
+
+/*
+ * Degrees of freedom: those of the groups, fewer where a few groups hold most of the change. For normal changes
+ * groups x sum of 4th powers / (sum of squares)^2 is 3.
+ */
+static double freedom_of(const double sums[2])
+{
+	double peak = sums[0] > 0 ? UNMIX_GROUPS * sums[1] / (sums[0] * sums[0]) / 3 : 1;
+
+	return (UNMIX_GROUPS - 1) / fmax(peak, 1);
+}
+
+struct unmix_sum unmix_sum(const struct unmix *u, const uint16_t *column, const double *weight,
+			   size_t count)
+{
+	struct unmix_sum sum = {0};
+	double sums[2] = {0, 0}, open = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		sum.value += weight[i] * u->value[column[i]];
+		sum.free_value += weight[i] * u->free_value[column[i]];
+		for (size_t j = 0; j < count; j++)
+			open += weight[i] * weight[j] *
+				(double)u->covariance[column[i] * u->columns + column[j]];
+	}
+	add_changes(u, column, weight, count, sums);
+	sum.freedom = freedom_of(sums);
+	sum.deviation = sqrt(fmax(sums[0] * UNMIX_GROUPS / (UNMIX_GROUPS - 1), fmax(open, 0)));
+	return sum;
+}

@@ -1,0 +1,398 @@
+/* Steps in sequences of kernels whose structure is known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/steps.h"
+#include "analysis/timeline.h"
+#include "tests/unit/trace_image.h"
+
+#define US UINT64_C(1000)
+
+/* Kernels one behind the other; signatures below NAMES share no name, signature n + NAMES * g is name n with another grid. */
+#define NAMES 64
+#define GRIDS 16
+
+struct run {
+	struct vocabulary v;
+	struct sequence sequence;
+	uint64_t now_ns, first_ns;
+	uint64_t stream;
+	uint32_t graph, correlation;
+	struct step_list steps;
+};
+
+static void begin(struct run *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->v.signature_count = NAMES * GRIDS;
+	r->v.signature = calloc(NAMES * GRIDS, sizeof(*r->v.signature));
+	for (uint32_t i = 0; i < NAMES * GRIDS; i++)
+		r->v.signature[i].name_key = i % NAMES + 2;
+	sequence_init(&r->sequence);
+	r->now_ns = r->first_ns = 1000 * US;
+}
+
+static void kernel(struct run *r, uint32_t signature, uint64_t duration_ns)
+{
+	struct op op = {.begin_ns = r->now_ns,
+			.end_ns = r->now_ns + duration_ns,
+			.signature = signature,
+			.stream = r->stream,
+			.graph = r->graph,
+			.correlation = r->correlation};
+
+	sequence_add(&r->sequence, &op);
+	r->now_ns += duration_ns + 2 * US;
+}
+
+static void kernels(struct run *r, uint32_t from, uint32_t to)
+{
+	for (uint32_t s = from; s < to; s++)
+		kernel(r, s, 10 * US);
+}
+
+static bool find(struct run *r)
+{
+	return steps_find(&r->sequence, &r->v, r->now_ns - r->first_ns, &r->steps);
+}
+
+static void end(struct run *r)
+{
+	steps_fini(&r->steps);
+	sequence_fini(&r->sequence);
+	free(r->v.signature);
+}
+
+/* 12 equal layers forwards, a loss, 12 equal layers backwards, an optimizer. */
+static void transformer_step(struct run *r)
+{
+	kernels(r, 0, 2);
+	for (unsigned layer = 0; layer < 12; layer++)
+		kernels(r, 2, 10);
+	kernels(r, 10, 12);
+	for (unsigned layer = 0; layer < 12; layer++)
+		kernels(r, 12, 24);
+	kernels(r, 24, 30);
+}
+
+#define TRANSFORMER_KERNELS (2 + 12 * 8 + 2 + 12 * 12 + 6)
+
+static void layers_inside_a_step_are_not_steps(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 30; i++)
+		transformer_step(&r);
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, TRANSFORMER_KERNELS);
+	assert_int_equal(r.steps.count, 29);
+	assert_int_equal(r.steps.median_ns, TRANSFORMER_KERNELS * 12 * US);
+	assert_int_equal(r.steps.interval_count, 1);
+	assert_int_equal(r.steps.interval[0].begin_ns, r.first_ns);
+	assert_int_equal(r.steps.warmup_count, 0);
+	assert_int_equal(r.steps.outlier_count, 0);
+	end(&r);
+}
+
+static void equal_layers_with_a_short_head(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 40; i++) {
+		for (unsigned layer = 0; layer < 24; layer++)
+			kernels(&r, 0, 12);
+		kernels(&r, 20, 22);
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 24 * 12 + 2);
+	end(&r);
+}
+
+static void one_kernel_can_be_a_step(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	kernels(&r, 5, 15);
+	for (unsigned i = 0; i < 200; i++)
+		kernel(&r, 0, 900 * US);
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 1);
+	assert_int_equal(r.steps.count, 199);
+	assert_int_equal(r.steps.median_ns, 902 * US);
+	end(&r);
+}
+
+static void a_replayed_graph_is_a_step(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	r.graph = 3;
+	for (unsigned i = 0; i < 50; i++) {
+		r.correlation = 1 + 7 * i;
+		for (unsigned node = 0; node < 21; node++)
+			kernel(&r, 0, 3 * US);
+		r.now_ns += 10 * US;
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 21);
+	assert_string_equal(r.steps.detected_by, "graph launch");
+	end(&r);
+}
+
+static void two_alternating_phases_are_one_step(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 40; i++) {
+		kernels(&r, 0, 20); /* discriminator */
+		kernels(&r, 10, 34); /* generator, shares some kernels */
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 44);
+	end(&r);
+}
+
+static void accumulated_micro_steps_are_one_step(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 40; i++) {
+		for (unsigned micro = 0; micro < 4; micro++)
+			kernels(&r, 0, 20);
+		kernels(&r, 40, 50);
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 90);
+	end(&r);
+}
+
+static void evaluation_in_between_is_set_apart(void **state)
+{
+	struct run r;
+	uint64_t training = 0;
+
+	(void)state;
+	begin(&r);
+	for (unsigned epoch = 0; epoch < 4; epoch++) {
+		uint64_t from = r.now_ns;
+
+		for (unsigned i = 0; i < 50; i++)
+			transformer_step(&r);
+		training += r.now_ns - from;
+		for (unsigned i = 0; i < 10; i++) {
+			kernels(&r, 0, 2);
+			for (unsigned layer = 0; layer < 12; layer++)
+				kernels(&r, 2, 10);
+			kernels(&r, 40, 44);
+		}
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, TRANSFORMER_KERNELS);
+	assert_in_range(r.steps.count, 190, 200);
+	assert_in_range(r.steps.interval_count, 1, 8);
+	end(&r);
+}
+
+static void set_up_is_no_step(void **state)
+{
+	struct run r;
+	uint64_t from;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 300; i++)
+		kernel(&r, 40 + (uint32_t)random_below(20), 5 * US);
+	r.now_ns += 3000000 * US;
+	from = r.now_ns;
+	for (unsigned i = 0; i < 20; i++)
+		transformer_step(&r);
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, TRANSFORMER_KERNELS);
+	assert_true(r.steps.interval[0].begin_ns >= from);
+	end(&r);
+}
+
+static void the_loop_with_the_most_time_wins(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 2000; i++)
+		kernels(&r, 30, 36);
+	for (unsigned i = 0; i < 100; i++)
+		kernel(&r, 50, 5000 * US);
+	for (unsigned i = 0; i < 20; i++)
+		transformer_step(&r);
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 1);
+	assert_int_equal(r.steps.median_ns, 5002 * US);
+	end(&r);
+}
+
+static void no_repetition_is_no_step(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 5000; i++)
+		kernel(&r, (uint32_t)random_below(40), (1 + random_below(20)) * US);
+	assert_false(find(&r));
+	end(&r);
+}
+
+static void a_log_line_every_tenth_step_makes_no_longer_steps(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 100; i++) {
+		transformer_step(&r);
+		if (i % 10 == 9)
+			kernels(&r, 50, 53);
+	}
+	assert_true(find(&r));
+	assert_in_range(r.steps.kernels, TRANSFORMER_KERNELS, TRANSFORMER_KERNELS + 3);
+	end(&r);
+}
+
+static void slow_first_steps_are_warm_up(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 60; i++) {
+		transformer_step(&r);
+		r.now_ns += (i == 0 ? 900000 : i == 1 ? 50000 : i == 40 ? 80000 : 100) * US;
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.warmup_count, 2);
+	assert_int_equal(r.steps.outlier_count, 1);
+	assert_int_equal(r.steps.count, 59 - 3);
+	assert_int_equal(r.steps.interval_count, 2);
+	end(&r);
+}
+
+static void grids_that_follow_the_sequence_length(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 60; i++) {
+		uint32_t grid = NAMES * (uint32_t)random_below(GRIDS);
+
+		for (unsigned layer = 0; layer < 6; layer++)
+			kernels(&r, grid, grid + 10);
+		kernels(&r, grid + 10, grid + 14);
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 64);
+	assert_int_equal(r.steps.count, 59);
+	end(&r);
+}
+
+static void two_models_interleaved_on_two_streams(void **state)
+{
+	struct run r;
+	unsigned a = 0, b = 0;
+
+	(void)state;
+	begin(&r);
+	while (a < 60 * 40) {
+		if (random_below(3)) {
+			r.stream = 1;
+			kernel(&r, a++ % 40, 10 * US);
+		} else {
+			r.stream = 2;
+			kernel(&r, 40 + b++ % 13, 10 * US);
+		}
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 40);
+	end(&r);
+}
+
+static void steps_without_any_kernel_of_their_own(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 50; i++)
+		for (uint32_t k = 0; k < 24; k++)
+			kernel(&r, k / 4, 10 * US);
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 24);
+	assert_int_equal(r.steps.count, 49);
+	end(&r);
+}
+
+static void times_far_apart_are_kept(void **state)
+{
+	struct run r;
+	struct sequence_walk walk = {0};
+	struct sequence_item item;
+
+	(void)state;
+	begin(&r);
+	kernel(&r, 1, US);
+	r.now_ns += UINT64_C(5000000000);
+	kernel(&r, 2, US);
+	kernel(&r, 3, US);
+	assert_true(sequence_next(&r.sequence, &walk, &item));
+	assert_int_equal(item.begin_ns, r.first_ns);
+	assert_true(sequence_next(&r.sequence, &walk, &item));
+	assert_int_equal(item.begin_ns, r.first_ns + UINT64_C(5000003000));
+	assert_true(sequence_next(&r.sequence, &walk, &item));
+	assert_int_equal(item.begin_ns, r.first_ns + UINT64_C(5000006000));
+	assert_int_equal(item.signature, 3);
+	assert_false(sequence_next(&r.sequence, &walk, &item));
+	end(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(layers_inside_a_step_are_not_steps),
+		cmocka_unit_test(equal_layers_with_a_short_head),
+		cmocka_unit_test(one_kernel_can_be_a_step),
+		cmocka_unit_test(a_replayed_graph_is_a_step),
+		cmocka_unit_test(two_alternating_phases_are_one_step),
+		cmocka_unit_test(accumulated_micro_steps_are_one_step),
+		cmocka_unit_test(evaluation_in_between_is_set_apart),
+		cmocka_unit_test(set_up_is_no_step),
+		cmocka_unit_test(the_loop_with_the_most_time_wins),
+		cmocka_unit_test(no_repetition_is_no_step),
+		cmocka_unit_test(a_log_line_every_tenth_step_makes_no_longer_steps),
+		cmocka_unit_test(slow_first_steps_are_warm_up),
+		cmocka_unit_test(grids_that_follow_the_sequence_length),
+		cmocka_unit_test(two_models_interleaved_on_two_streams),
+		cmocka_unit_test(steps_without_any_kernel_of_their_own),
+		cmocka_unit_test(times_far_apart_are_kept),
+	};
+
+	random_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
