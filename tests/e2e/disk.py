@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""A disk that fails at each write of the trace, once and for ever; no room, no permission, limits: the program runs as if alone,
+one line on stderr, the trace decodes and says what it lost."""
+import os
+import resource
+import subprocess
+import tempfile
+
+from lib import (APPS, Trace, as_alone, check, equal, folder, in_pairs, main, need, need_sim, run, same_calls,
+                 same_device_work, strip)
+
+need_sim("launch_loop")
+
+OPTIONS = ("steps=12", "kernels=2", "h2d=100", "sync=4", "threads=2")
+ALONE = run("launch_loop", *OPTIONS, preload=False)
+ERRORS = ("ENOSPC", "EIO", "EINTR")
+
+
+def inject(what):
+    return ["strace", "-f", "-qq", "-e", "signal=none", "-o", "/dev/null", "-e", "trace=pwrite64",
+            "-e", f"inject=pwrite64:{what}"]
+
+
+def can_strace():
+    need("strace")
+    return subprocess.run(["strace", "-qq", "-o", "/dev/null", "true"], capture_output=True).returncode == 0
+
+
+def count_writes():
+    where = folder("count")
+    run("launch_loop", *OPTIONS, where=where, prefix=["strace", "-f", "-qq", "-e", "trace=pwrite64", "-o", str(where / "log")])
+    return sum("pwrite64" in line for line in (where / "log").read_text().splitlines())
+
+
+def verify(result, error, n, forever):
+    as_alone(result, ALONE)
+    if error == "EINTR" and not forever:
+        result.says(0)
+        trace = result.trace().sound().lossless()
+        same_calls(trace, result.truth())
+        return
+    if not result.traces:
+        equal(n, 1, "a write that failed and left no trace")
+        result.says(1, "nothing is recorded")
+        return
+    trace, truth = result.trace(), result.truth()
+    said = [line for line in result.err.splitlines() if "writing the trace failed" in line]
+    if forever or said:
+        result.says(1, "writing the trace failed")
+    # nothing was counted twice or told wrong, and what is missing is counted
+    trace.sound(complete=False)
+    if not forever and trace.complete:
+        # + 2: the calls of which nothing is left but their number cannot be told apart by thread
+        made = len([c for c in truth.calls if not c["nested"]])
+        kept = len(trace["call"]) + len(trace["wake"]) + len(trace["run"]) + len(trace["copy"])
+        check(kept + trace.losses["write_error"] >= len(trace["call"]), f"{kept} kept of {made}")
+        if trace["call"] and trace["clock"]:
+            equal(trace.losses["write_error"] > 0 or not said or dictionaries_only(trace, truth), True,
+                  "a failed write that cost nothing")
+
+
+def dictionaries_only(trace, truth):
+    """A failed write of a dictionary is repeated: nothing is lost."""
+    same_calls(trace, truth)
+    same_device_work(trace, truth)
+    return True
+
+
+def every_write_may_fail_once_or_for_ever():
+    if not can_strace():
+        return "skipped: strace may not trace here"
+    writes = count_writes()
+    check(writes > 15, f"only {writes} writes")
+    plan = [(n, error, more) for n in range(1, writes + 1) for error in ERRORS for more in ("", "+")]
+
+    def once(item):
+        n, error, more = item
+        try:
+            verify(run("launch_loop", *OPTIONS, prefix=inject(f"error={error}:when={n}{more}")), error, n, bool(more))
+        except AssertionError as failure:
+            raise AssertionError(f"{error} at write {n}{more}: {failure}") from failure
+
+    in_pairs(once, plan)
+    return f"{len(plan)} runs: {writes} writes, {', '.join(ERRORS)}, once and for ever"
+
+
+def no_place_to_write_is_one_line():
+    for out in ("/nonexistent/folder/t.bst", "/proc/t.bst"):
+        result = as_alone(run("launch_loop", *OPTIONS, env={"BOUNDSHIM_OUT": out}), ALONE)
+        result.says(1, out, "nothing is recorded")
+        equal(result.traces, [], "traces")
+
+
+def an_unwritable_folder_is_one_line():
+    where = folder("unwritable")
+    if os.geteuid() == 0:
+        need("setpriv")
+        prefix = ["setpriv", "--reuid=65534", "--clear-groups"]
+        os.chmod(where, 0o555)
+        for parent in (where.parent, *where.parent.parents):
+            if not parent.stat().st_mode & 1:
+                return f"skipped: {parent} is closed to others"
+        result = run("launch_loop", *OPTIONS, where=where, prefix=prefix, env={"SIM_TRUTH": None})
+    else:
+        os.chmod(where, 0o555)
+        result = run("launch_loop", *OPTIONS, where=where, env={"SIM_TRUTH": None})
+    as_alone(result, ALONE).says(1, "Permission denied", "nothing is recorded")
+    equal(result.traces, [], "traces")
+
+
+def a_full_disk_costs_the_program_nothing():
+    """A real one: a small tmpfs where it may be mounted, else a limit on the size of files."""
+    mount = tempfile.mkdtemp(prefix="boundshim-full-", dir="/tmp")
+    options = ("steps=20000", "kernels=2", "sync=100", "quiet=1")
+    alone = run("launch_loop", *options, preload=False)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", mount], capture_output=True).returncode == 0:
+        try:
+            result = as_alone(run("launch_loop", *options, env={"BOUNDSHIM_OUT": f"{mount}/t.bst"}), alone)
+            result.says(1, "No space left on device")
+            trace = Trace(f"{mount}/t.bst").sound(complete=False)
+        finally:
+            subprocess.run(["umount", mount], check=True)
+        how = "a tmpfs of 64 KiB"
+    else:
+        result = as_alone(run("launch_loop", *options, prefix=["prlimit", "--fsize=65536"], env={"SIM_TRUTH": None}), alone)
+        result.says(1, "File too large")
+        trace, how = result.trace().sound(complete=False), "RLIMIT_FSIZE"
+    os.rmdir(mount)
+    check(trace["call"], "the beginning is missing")
+    return how
+
+
+def a_file_size_limit_kills_nobody():
+    """SIGXFSZ ends a program by default; ours must not raise it there."""
+    for limit in (0, 50, 3000, 20000):
+        result = as_alone(run("launch_loop", *OPTIONS, prefix=["prlimit", f"--fsize={limit}:{limit}"],
+                              env={"SIM_TRUTH": None}), ALONE)
+        result.says(1)
+
+
+def the_size_limit_of_ours_is_kept_and_said():
+    result = run("launch_loop", "steps=100000", "kernels=2", "sync=50", "quiet=1", env={"BOUNDSHIM_MAX_MB": 1})
+    equal(result.status, 0, "exit status")
+    result.says(1, "BOUNDSHIM_MAX_MB")
+    check(result.traces[0].stat().st_size <= 1 << 20, "the file is larger than its limit")
+    trace, truth = result.trace().sound(), result.truth()
+    lost = trace.losses["file_limit"]
+    check(lost > 0 and trace["call"] and trace["run"], f"{lost} lost, {len(trace['call'])} calls")
+    same_calls(trace, truth, prefix=True)
+    rows = len(trace["call"]) + len(trace["run"]) + len(trace["wake"]) + len(trace["overhead"])
+    made = len([c for c in truth.calls if not c["nested"] and c["api"].startswith("cuda")]) + len(truth.device_ops())
+    check(rows + lost + trace.losses["ring_full"] >= made * 0.999, f"{rows} kept + {lost} lost of {made}")
+    equal(trace.meta["end.reason"], "exit", "end.reason")
+    return f"{len(trace['call'])} calls kept, {lost} rows counted"
+
+
+main(every_write_may_fail_once_or_for_ever, no_place_to_write_is_one_line, an_unwritable_folder_is_one_line,
+     a_full_disk_costs_the_program_nothing, a_file_size_limit_kills_nobody, the_size_limit_of_ours_is_kept_and_said)
