@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Gaps remembered to tell how busy the device was during a wait. One that spans more counts as busy before them. */
+/* Gaps remembered to tell how busy the device was during a wait. One that spans more counts as busy
+ * before them. */
 #define PAST_GAPS 8192u
 
 /* Kernel signatures with medians: 2.6 kB each. */
@@ -134,7 +135,8 @@ static enum leaf slice_leaf(const struct account *a, enum active_kind kind, uint
 	return several ? decide(&sum).leaf : label->decision.leaf;
 }
 
-/* Splits `part` ns of the steady window equally between the operations that lead; what does not divide goes to the first. */
+/* Splits `part` ns of the steady window equally between the operations that lead; what does not
+ * divide goes to the first. */
 static void share_out(struct account *a, enum active_kind kind, uint64_t begin, uint64_t part,
 		      unsigned among)
 {
@@ -263,7 +265,8 @@ static void add_gap(struct account *a, const struct idle_gap *gap)
 	a->now_ns = gap->end_ns;
 }
 
-/* An event holds an operation for as long as what it stands for runs; what was over when the gap began held nothing. */
+/* An event holds an operation for as long as what it stands for runs; what was over when the gap
+ * began held nothing. */
 static bool is_held(const struct account *a, const struct issued_op *issued)
 {
 	return issued->held || (issued->launch && issued->release_ns > a->now_ns &&
@@ -312,9 +315,9 @@ static void note_kernel(struct account *a, const struct issued_op *issued, uint6
 		return;
 	q = quantile_of(a, &stat->queue);
 	if (q)
-		quantile_add(q, op->begin_ns > issued->launch->end_ns ?
-					op->begin_ns - issued->launch->end_ns :
-					0);
+		quantile_add(q, op->begin_ns > issued->launch->end_ns
+					? op->begin_ns - issued->launch->end_ns
+					: 0);
 }
 
 /* The row for copies of this kind; beyond COPY_STATS kinds, the last one takes all. */
@@ -341,7 +344,8 @@ static void note_copy(struct account *a, const struct op *op, uint32_t row)
 	a->copy[row].total_ns += op->end_ns - op->begin_ns;
 }
 
-/* Makes it active. A kernel waits for those of its stream that still run (programmatic dependent launch). */
+/* Makes it active. A kernel waits for those of its stream that still run (programmatic dependent
+ * launch). */
 static void activate(struct account *a, const struct op *op, uint32_t index)
 {
 	struct active_op active = {.end_ns = op->end_ns,

@@ -8,10 +8,12 @@
 #include "quantile.h"
 #include "steps.h"
 
-/* Operations that a device runs at one time at most; CUDA's own limit is 128 grids. More are damage and are counted. */
+/* Operations that a device runs at one time at most; CUDA's own limit is 128 grids. More are damage
+ * and are counted. */
 #define ACTIVE_LIMIT 256
 
-/* What a device knows of a kernel signature before the accounting: it is decided once, by the mean of its launches. */
+/* What a device knows of a kernel signature before the accounting: it is decided once, by the mean
+ * of its launches. */
 struct signature_label {
 	struct decide_input input;
 	struct decision decision;
@@ -83,13 +85,15 @@ struct issued_op {
 	const struct op *op;
 	const struct launch *launch;
 	const struct thread_log *log; /* of the calling thread */
-	bool held;           /* by a host function, a value in memory or an event that the trace does not see */
-	uint64_t release_ns; /* end of the last operation behind an event that it had to wait for; 0 = none */
+	bool held; /* by a host function, a value in memory or an event that the trace does not see
+		    */
+	uint64_t release_ns; /* end of the last operation behind an event that it had to wait for; 0
+				= none */
 };
 
 /*
- * Begins the accounting with the given fields set and all others zero: -1 without memory. `steady` intervals are in order and
- * apart.
+ * Begins the accounting with the given fields set and all others zero: -1 without memory. `steady`
+ * intervals are in order and apart.
  */
 int account_init(struct account *account);
 void account_fini(struct account *account);
@@ -98,8 +102,8 @@ void account_fini(struct account *account);
 void account_add(struct account *account, const struct issued_op *issued);
 
 /*
- * Nothing comes any more: accounts for the rest of the window, which ends at `end_ns`, not before the last operation does. From then on
- * the leaves of both windows sum exactly to their length.
+ * Nothing comes any more: accounts for the rest of the window, which ends at `end_ns`, not before
+ * the last operation does. From then on the leaves of both windows sum exactly to their length.
  */
 void account_finish(struct account *account, uint64_t end_ns);
 

@@ -10,8 +10,8 @@
 /* Of the correlation: below, samples and kernels do not belong together. data/h200-bert has 0.96. */
 #define POOR 0.3
 
-/* Correlations this near are the same. */
-#define ALIKE 0.003
+/* Correlations this near are the same: the noise of one over ten thousand samples. */
+#define ALIKE 2e-4
 
 /* Too few or too much alike to tell. */
 #define LEAST_SAMPLES  64
@@ -116,7 +116,7 @@ static void find(const struct search *s, struct align *out)
 	if (contrast < LEAST_CONTRAST)
 		return;
 	out->state = out->correlation < POOR ? ALIGN_POOR : ALIGN_FOUND;
-	if (out->state == ALIGN_FOUND)
+	if (out->state == ALIGN_FOUND && magnitude(offset) > COARSE_NS)
 		out->offset_ns = offset;
 }
 

@@ -26,7 +26,7 @@ enum align_state {
 
 struct align {
 	enum align_state state;
-	int64_t offset_ns; /* to add to the times of kernels; 0 unless found */
+	int64_t offset_ns; /* to add to the times of kernels; 0 unless found and more than 4 us: counters lag by as much */
 	double correlation; /* at that offset */
 };
 

@@ -28,8 +28,8 @@ static int add_path(struct path_list *list, const char *path)
 {
 	char *copy = strdup(path);
 
-	if (!copy || array_reserve((void **)&list->path, &list->capacity, list->count + 1,
-				   sizeof(char *))) {
+	if (!copy ||
+	    array_reserve((void **)&list->path, &list->capacity, list->count + 1, sizeof(char *))) {
 		free(copy);
 		return -1;
 	}
@@ -63,7 +63,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The traces of a directory and, where `deeper`, of the directories in it. -1 with errno if it cannot be read. */
+/* The traces of a directory and, where `deeper`, of the directories in it. -1 with errno if it
+ * cannot be read. */
 static int list_directory(const char *path, bool deeper, struct path_list *list)
 {
 	DIR *directory = opendir(path);

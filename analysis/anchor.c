@@ -1,24 +1,24 @@
-/* One walk to count what recurs, one to compare the pieces between recurrences, for all candidates at once. */
+/* One walk to count what recurs, one to compare the pieces between recurrences, for all candidates
+ * at once. */
 #include "anchor.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "array.h"
-
 #define OCCURRENCES_LEAST 5
-#define CANDIDATES_LIMIT  4096 /* 3 MB */
-#define CLUSTERS          6
-#define ALIKE_SHARE       0.05
-#define TIE_SHARE         0.995
-#define GRAPH_SHARE       0.98
-#define STRETCH           4.0
-#define ENOUGH_SHARE      0.97 /* of the run: nothing better is looked for */
+#define CANDIDATES_LIMIT 4096 /* 3 MB */
+#define CLUSTERS 6
+#define LENGTH_SHARE 0.05 /* lengths that differ less are the same */
+#define TIE_SHARE 0.995
+#define GRAPH_SHARE 0.98
+#define STRETCH 4.0
+#define ENOUGH_SHARE 0.97 /* of the run: nothing better is looked for */
 
 /* Pairs and graphs are found by hash: 65,536 places, filled to three quarters. */
-#define TABLE_BITS  16
-#define TABLE_FULL  (3u << (TABLE_BITS - 2))
-#define GRAPH_BIT   (UINT64_C(1) << 63)
+#define TABLE_BITS 16
+#define TABLE_FULL (3u << (TABLE_BITS - 2))
+#define GRAPH_BIT (UINT64_C(1) << 63)
 
 /* Pieces that are alike. */
 struct cluster {
@@ -58,7 +58,7 @@ struct search {
 	size_t signature_count, name_count, table_used;
 	struct candidate *candidate;
 	size_t candidate_count;
-	bool pairs; /* are candidates too */
+	bool pairs;                /* are candidates too */
 	struct content_item *item; /* by signature */
 };
 
@@ -68,41 +68,6 @@ static uint64_t mix(uint64_t x)
 	x ^= x >> 32;
 	x *= UINT64_C(0xd6e8feb86659fd93);
 	return x ^ (x >> 32);
-}
-
-struct content_item *content_items(const struct vocabulary *v)
-{
-	size_t count = v->signature_count ? v->signature_count : 1;
-	struct content_item *items = calloc(count, sizeof(*items));
-
-	for (size_t i = 0; items && i < count; i++) {
-		items[i].name_key = anchor_name_key(v, (uint32_t)i);
-		items[i].hash = mix(i);
-		items[i].bucket = mix(items[i].name_key) % CONTENT_BUCKETS;
-	}
-	return items;
-}
-
-struct content content_since(const struct content *now, const struct content *then)
-{
-	struct content c = {now->hash - then->hash, now->kernels - then->kernels, {0}};
-
-	for (unsigned i = 0; i < CONTENT_BUCKETS; i++)
-		c.bucket[i] = now->bucket[i] - then->bucket[i];
-	return c;
-}
-
-bool content_alike(const struct content *a, const struct content *b)
-{
-	uint64_t difference = 0;
-	uint32_t most = a->kernels > b->kernels ? a->kernels : b->kernels;
-
-	if (a->hash == b->hash && a->kernels == b->kernels)
-		return true;
-	for (unsigned i = 0; i < CONTENT_BUCKETS; i++)
-		difference += a->bucket[i] > b->bucket[i] ? a->bucket[i] - b->bucket[i] :
-							    b->bucket[i] - a->bucket[i];
-	return (double)difference <= ALIKE_SHARE * most;
 }
 
 static uint64_t pair_key(uint32_t before, uint32_t signature)
@@ -201,7 +166,7 @@ static enum anchor_kind kind_of(const struct search *s, const struct recurrence 
 static void drop_single_names(struct search *s)
 {
 	for (size_t i = 0; i < s->signature_count; i++) {
-		uint32_t name = anchor_name_key(s->vocabulary, (uint32_t)i);
+		uint32_t name = s->item[i].name_key;
 
 		if (s->signature[i].count && name < s->name_count &&
 		    s->name[name].count == s->signature[i].count)
@@ -231,7 +196,8 @@ static int nominate(struct search *s)
 	list(s->name, s->name_count, order, &n);
 	list(s->table, 1u << TABLE_BITS, order, &n);
 	qsort(order, n, sizeof(struct recurrence *), by_span);
-	s->candidate = calloc(n < CANDIDATES_LIMIT ? n + 1 : CANDIDATES_LIMIT, sizeof(*s->candidate));
+	s->candidate =
+		calloc(n < CANDIDATES_LIMIT ? n + 1 : CANDIDATES_LIMIT, sizeof(*s->candidate));
 	for (size_t i = 0; s->candidate && i < n && s->candidate_count < CANDIDATES_LIMIT; i++) {
 		struct candidate *c = &s->candidate[s->candidate_count];
 
@@ -260,7 +226,8 @@ static unsigned fresh_cluster(struct candidate *c, const struct content *piece)
 	return at;
 }
 
-/* The cluster that the piece since the last occurrence belongs to. Equal pieces, the usual case, are told by their hash. */
+/* The cluster that the piece since the last occurrence belongs to. Equal pieces, the usual case,
+ * are told by their hash. */
 static struct cluster *cluster_of(struct candidate *c, const struct content *now)
 {
 	uint64_t hash = now->hash - c->at.hash;
@@ -294,7 +261,8 @@ static double usual_of(const struct candidate *c)
 	return usual;
 }
 
-/* Takes a piece into its cluster. Long ones are cut: a pause in one of them says nothing about the loop. */
+/* Takes a piece into its cluster. Long ones are cut: a pause in one of them says nothing about the
+ * loop. */
 static void take(struct candidate *c, struct cluster *cluster, double length)
 {
 	double usual = cluster->count ? cluster->usual_ns : usual_of(c);
@@ -326,7 +294,8 @@ static void occur(struct candidate *c, const struct content *now, uint64_t ns)
 	c->at_ns = ns;
 }
 
-static void visit(struct search *s, const struct recurrence *r, const struct content *now, uint64_t ns)
+static void visit(struct search *s, const struct recurrence *r, const struct content *now,
+		  uint64_t ns)
 {
 	if (r && r->candidate)
 		occur(&s->candidate[r->candidate - 1], now, ns);
@@ -344,7 +313,8 @@ static void compare_all(struct search *s)
 
 		if (!takes(s, &item))
 			continue;
-		visit(s, row(s->signature, s->signature_count, item.signature), &now, item.begin_ns);
+		visit(s, row(s->signature, s->signature_count, item.signature), &now,
+		      item.begin_ns);
 		visit(s, row(s->name, s->name_count, name), &now, item.begin_ns);
 		if (s->pairs)
 			visit(s, table_find(s, pair_key(before, item.signature)), &now,
@@ -385,7 +355,7 @@ static bool preferred(const struct candidate *a, const struct candidate *b)
 {
 	double length_a = length_of(a), length_b = length_of(b);
 
-	if (fabs(length_a - length_b) > ALIKE_SHARE * fmin(length_a, length_b))
+	if (fabs(length_a - length_b) > LENGTH_SHARE * fmin(length_a, length_b))
 		return length_a < length_b;
 	if (top_of(a)->begin_ns != top_of(b)->begin_ns)
 		return top_of(a)->begin_ns < top_of(b)->begin_ns;
@@ -469,7 +439,8 @@ static bool search(struct search *s, struct anchor *anchor)
 	return choice != NULL;
 }
 
-/* Pairs cost as much again, and matter only where each kernel of a step occurs several times in it. */
+/* Pairs cost as much again, and matter only where each kernel of a step occurs several times in it.
+ */
 bool anchor_find(const struct sequence *sequence, const struct vocabulary *v, int stream,
 		 uint64_t activity_ns, struct anchor *anchor)
 {
@@ -477,8 +448,7 @@ bool anchor_find(const struct sequence *sequence, const struct vocabulary *v, in
 	struct search all = {
 		.sequence = sequence, .vocabulary = v, .stream = stream, .pairs = true};
 
-	if (search(&single, anchor) &&
-	    anchor->alike_ns >= ENOUGH_SHARE * (double)activity_ns)
+	if (search(&single, anchor) && anchor->alike_ns >= ENOUGH_SHARE * (double)activity_ns)
 		return true;
 	return search(&all, anchor);
 }

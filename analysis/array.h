@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 /*
- * Room for `need` rows of `size` bytes in *block, which has room for *capacity: 0, or -1 without memory, when nothing changed.
+ * Room for `need` rows of `size` bytes in *block, which has room for *capacity: 0, or -1 without
+ * memory, when nothing changed.
  */
 static inline int array_reserve(void **block, size_t *capacity, size_t need, size_t size)
 {

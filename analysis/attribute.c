@@ -120,6 +120,9 @@ static int add_row(struct attribute *a, const struct overlap_row *row)
 	in.column = column;
 	in.share = share;
 	in.entries = (uint32_t)count;
+	in.length_ns = (float)(row->sample->end_ns - row->sample->begin_ns);
+	in.first_column = row->first_column;
+	in.last_column = row->last_column;
 	for (unsigned m = 0; m < ATTRIBUTE_METRICS; m++)
 		if (in.present >> m & 1)
 			a->most_seen[m] = fmax(a->most_seen[m], row->sample->value[m]);

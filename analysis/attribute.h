@@ -115,6 +115,7 @@ struct attribute_summary {
 	double idle_active;      /* mean of the active metric in those: another process, if not near 0 */
 	uint64_t late_kernels;   /* out of order by too much: their samples lack them */
 	unsigned thinned;        /* one of 2^thinned samples was kept */
+	double lag_ns[ATTRIBUTE_METRICS]; /* how much later than kernels a counter moves, the offset apart */
 	unsigned columns;        /* solved for */
 	unsigned crowded;        /* signatures that share a column */
 };

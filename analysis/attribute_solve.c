@@ -472,6 +472,7 @@ static int solve_metric(struct solve *s, unsigned metric)
 	for (size_t r = 0; s->unmix.used && r < a->records; r++)
 		if (is_loose(s, r))
 			try_merge(s, r);
+	a->summary.lag_ns[metric] = s->unmix.lag_ns;
 	unmix_fini(&s->unmix);
 	return 0;
 }

@@ -17,7 +17,7 @@ struct attribute_record {
 };
 
 /* The last column: time in which nothing ran. */
-#define IDLE_COLUMN (SAMPLE_COLUMNS - 1)
+#define IDLE_COLUMN OVERLAP_NONE
 /* Signatures that found no place share the record before it. */
 #define RECORD_LIMIT ((SAMPLE_COLUMNS / DURATION_CLASSES) - 1)
 

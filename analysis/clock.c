@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two readings can only disagree more where one is nonsense; products with times stay far from overflow. */
+/* Two readings can only disagree more where one is nonsense; products with times stay far from
+ * overflow. */
 #define DRIFT_MOST 256.0
 
 static int by_host(const void *a, const void *b)
@@ -27,13 +28,13 @@ static double drift_between(const struct clock_row *a, const struct clock_row *b
 	return fmin(((double)(b->host_ns - a->host_ns) - device) / device, DRIFT_MOST);
 }
 
-/* Appends the reading; pieces that it contradicts, because the device's clock was set back, end where it begins. */
+/* Appends the reading; pieces that it contradicts, because the device's clock was set back, end
+ * where it begins. */
 static void add_piece(struct clock *clock, const struct clock_row *row, double drift)
 {
 	while (clock->count && clock->piece[clock->count - 1].device_ns >= row->device_ns)
 		clock->count--;
-	clock->piece[clock->count++] =
-		(struct clock_piece){row->device_ns, row->host_ns, drift};
+	clock->piece[clock->count++] = (struct clock_piece){row->device_ns, row->host_ns, drift};
 }
 
 int clock_init(struct clock *clock, const struct clock_row *rows, size_t count)

@@ -4,7 +4,8 @@
 
 #include "vocabulary.h"
 
-/* One straight piece: host = host_ns + (1 + drift) * (device - device_ns), from device_ns up to the next piece. */
+/* One straight piece: host = host_ns + (1 + drift) * (device - device_ns), from device_ns up to the
+ * next piece. */
 struct clock_piece {
 	uint64_t device_ns;
 	uint64_t host_ns;
@@ -18,14 +19,16 @@ struct clock {
 };
 
 /*
- * Builds the conversion; -1 without memory. Without any reading clock->count is 0 and times are left as they are: they cannot
- * be compared with the host's. A jump of the device's clock between two readings is spread between them (FORMAT.md section 5); where it
- * went back, the readings that exist twice are taken as those after the jump.
+ * Builds the conversion; -1 without memory. Without any reading clock->count is 0 and times are
+ * left as they are: they cannot be compared with the host's. A jump of the device's clock between
+ * two readings is spread between them (FORMAT.md section 5); where it went back, the readings that
+ * exist twice are taken as those after the jump.
  */
 int clock_init(struct clock *clock, const struct clock_row *rows, size_t count);
 void clock_fini(struct clock *clock);
 
-/* The piece that was used last; zeroed at the start. Times from `from_ns` up to `span_ns` behind it need no search. */
+/* The piece that was used last; zeroed at the start. Times from `from_ns` up to `span_ns` behind it
+ * need no search. */
 struct clock_cursor {
 	uint64_t from_ns;
 	uint64_t span_ns;
@@ -37,8 +40,8 @@ struct clock_cursor {
 uint64_t clock_host_far(const struct clock *clock, uint64_t device_ns, struct clock_cursor *cursor);
 
 /*
- * Converts one time. *cursor makes the next, near one fast. Never wraps: stops at 0 and UINT64_MAX. Never goes back where the
- * device's time does not.
+ * Converts one time. *cursor makes the next, near one fast. Never wraps: stops at 0 and UINT64_MAX.
+ * Never goes back where the device's time does not.
  */
 static inline uint64_t clock_host(const struct clock *clock, uint64_t device_ns,
 				  struct clock_cursor *cursor)

@@ -1,29 +1,32 @@
 /*
  * The decision.
  *
- * Thresholds are Nsight Compute's (SpeedOfLight.py, Nsight Compute 2025): below 60 % of peak in both SM and memory it speaks of
- * latency, or of a small grid where waves < 1; above, of the larger one if it leads by 10 points, else of balance; from 80 %
- * on of the larger one whatever the lead. Two differences, both on purpose: its "memory" is the largest of DRAM, L2 and L1, here they are
- * units of their own; and a kernel shorter than three launch floors counts as too small, whatever its grid.
+ * Thresholds are Nsight Compute's (SpeedOfLight.py, Nsight Compute 2025): below 60 % of peak in
+ * both SM and memory it speaks of latency, or of a small grid where waves < 1; above, of the larger
+ * one if it leads by 10 points, else of balance; from 80 % on of the larger one whatever the lead.
+ * Two differences, both on purpose: its "memory" is the largest of DRAM, L2 and L1, here they are
+ * units of their own; and a kernel shorter than three launch floors counts as too small, whatever
+ * its grid.
  *
- * Without utilisations the geometry can only say that a kernel is too small, and does so where no unit can reach 60 %: where
- * fewer than 60 % of the SMs have a block, or where the kernel is that short. Against ncu on BERT (data/h200-bert): all of the
- * time of such kernels was below 60 %. With waves < 1 but more blocks than that, 80 % was for kernels that are not GEMMs, and one half
- * for GEMMs, of which nothing is said then.
+ * Without utilisations the geometry can only say that a kernel is too small, and does so where no
+ * unit can reach 60 %: where fewer than 60 % of the SMs have a block, or where the kernel is that
+ * short. Against ncu on BERT (data/h200-bert): all of the time of such kernels was below 60 %. With
+ * waves < 1 but more blocks than that, 80 % was for kernels that are not GEMMs, and one half for
+ * GEMMs, of which nothing is said then.
  */
 #include "decide.h"
 
 #include <math.h>
 
 #define BOUND_PCT 60.0
-#define HIGH_PCT  80.0
-#define LEAD_PCT  10.0
-#define BAND_PCT  3.0 /* this near to a threshold, a label is a coin toss */
-#define SHORT     3.0 /* launch floors */
+#define HIGH_PCT 80.0
+#define LEAD_PCT 10.0
+#define BAND_PCT 3.0 /* this near to a threshold, a label is a coin toss */
+#define SHORT 3.0    /* launch floors */
 
 static const enum leaf unit_leaf[UNIT_COUNT] = {
-	[UNIT_COMPUTE] = LEAF_COMPUTE, [UNIT_DRAM] = LEAF_DRAM, [UNIT_L2] = LEAF_CACHE,
-	[UNIT_L1] = LEAF_CACHE,	       [UNIT_LINK] = LEAF_TRANSFER,
+	[UNIT_COMPUTE] = LEAF_COMPUTE, [UNIT_DRAM] = LEAF_DRAM,     [UNIT_L2] = LEAF_CACHE,
+	[UNIT_L1] = LEAF_CACHE,        [UNIT_LINK] = LEAF_TRANSFER,
 };
 
 static struct decision label(enum leaf leaf, double confidence, enum evidence evidence)
@@ -68,8 +71,8 @@ static struct decision decide_busy(const struct decide_input *in, enum unit firs
 	double value = in->unit_pct[first].value;
 	enum unit second = busiest(in, unit_leaf[first]);
 	double lead = second == UNIT_COUNT ? 100 : value - in->unit_pct[second].value;
-	struct decision d = label(unit_leaf[first], trust(in, fmin(value - BOUND_PCT, lead)),
-				  in->evidence);
+	struct decision d =
+		label(unit_leaf[first], trust(in, fmin(value - BOUND_PCT, lead)), in->evidence);
 
 	if (value < HIGH_PCT && lead < LEAD_PCT) {
 		d.leans = unit_leaf[second];

@@ -8,17 +8,16 @@
 
 #define BIT(column) (UINT32_C(1) << (column))
 
-#define OP_COLUMNS                                                                       \
-	(BIT(BST_RUN_KERNEL) | BIT(BST_RUN_BEGIN) | BIT(BST_RUN_DURATION) |              \
-	 BIT(BST_RUN_CORRELATION) | BIT(BST_RUN_CONTEXT) | BIT(BST_RUN_STREAM) |         \
+#define OP_COLUMNS                                                                                 \
+	(BIT(BST_RUN_KERNEL) | BIT(BST_RUN_BEGIN) | BIT(BST_RUN_DURATION) |                        \
+	 BIT(BST_RUN_CORRELATION) | BIT(BST_RUN_CONTEXT) | BIT(BST_RUN_STREAM) |                   \
 	 BIT(BST_RUN_GRAPH) | BIT(BST_RUN_NODE) | BIT(BST_RUN_DEVICE) | BIT(BST_RUN_FLAGS))
-#define COPY_COLUMNS                                                                     \
-	(OP_COLUMNS | BIT(BST_COPY_BYTES) | BIT(BST_COPY_SOURCE_KIND) |                  \
-	 BIT(BST_COPY_TARGET_KIND))
-#define CALL_COLUMNS                                                                     \
-	(BIT(BST_CALL_THREAD) | BIT(BST_CALL_API) | BIT(BST_CALL_BEGIN) |                \
-	 BIT(BST_CALL_DURATION) | BIT(BST_CALL_CORRELATION) | BIT(BST_CALL_STREAM) |     \
-	 BIT(BST_CALL_FLAGS) | BIT(BST_CALL_OBJECT))
+#define COPY_COLUMNS                                                                               \
+	(OP_COLUMNS | BIT(BST_COPY_BYTES) | BIT(BST_COPY_SOURCE_KIND) | BIT(BST_COPY_TARGET_KIND))
+#define CALL_COLUMNS                                                                               \
+	(BIT(BST_CALL_THREAD) | BIT(BST_CALL_API) | BIT(BST_CALL_BEGIN) | BIT(BST_CALL_DURATION) | \
+	 BIT(BST_CALL_CORRELATION) | BIT(BST_CALL_STREAM) | BIT(BST_CALL_FLAGS) |                  \
+	 BIT(BST_CALL_OBJECT))
 
 /* `run` and `copy` share their first columns, so that one loop reads both. */
 _Static_assert((int)BST_RUN_BEGIN == (int)BST_COPY_BEGIN &&
@@ -29,10 +28,11 @@ _Static_assert((int)BST_RUN_BEGIN == (int)BST_COPY_BEGIN &&
 	       "run and copy differ");
 
 #define HOUR_NS UINT64_C(3600000000000)
-/* No operation lasts longer: 2^50 ns are 13 days. Sentinels and reversed times come out far above. */
+/* No operation lasts longer: 2^50 ns are 13 days. Sentinels and reversed times come out far above.
+ */
 #define DURATION_LIMIT (UINT64_C(1) << 50)
 /* No time is later: CLOCK_REALTIME reaches 2^61 ns in 2043, and sums of two still fit. */
-#define TIME_LIMIT   (UINT64_C(1) << 61)
+#define TIME_LIMIT (UINT64_C(1) << 61)
 #define DEVICE_LIMIT 64
 
 /* The host times in which an event can lie: those of the clock readings, give or take an hour. */
@@ -57,8 +57,8 @@ static struct bounds sensible(const struct clock *clock)
 	return bounds;
 }
 
-static uint64_t least_begin(const struct bst_rows *rows, const struct clock *clock, unsigned begin_column,
-			    unsigned flag_column)
+static uint64_t least_begin(const struct bst_rows *rows, const struct clock *clock,
+			    unsigned begin_column, unsigned flag_column)
 {
 	struct bounds bounds = sensible(clock);
 	uint64_t least = UINT64_MAX;
@@ -96,7 +96,8 @@ uint64_t decode_begin(struct bst_rows *rows, const struct trace *trace, const st
 	return least_begin(rows, clock, begin, flags);
 }
 
-/* Columns of a chunk that have one value for all rows, as stream, device and flags often do: not worth decoding. */
+/* Columns of a chunk that have one value for all rows, as stream, device and flags often do: not
+ * worth decoding. */
 struct constants {
 	uint32_t mask;
 	uint64_t value[BST_COLUMN_LIMIT];
@@ -120,7 +121,8 @@ static void find_constants(const struct trace_chunk *chunk, struct constants *co
 	}
 }
 
-/* A column as a loop reads it: a constant is one value for all rows, and one that the chunk lacks is 0. */
+/* A column as a loop reads it: a constant is one value for all rows, and one that the chunk lacks
+ * is 0. */
 struct column {
 	const uint64_t *at;
 	size_t step;
@@ -146,8 +148,7 @@ struct op_columns {
 	bool has_device;
 };
 
-static struct op_columns op_columns_of(const struct bst_rows *rows,
-					const struct constants *k)
+static struct op_columns op_columns_of(const struct bst_rows *rows, const struct constants *k)
 {
 	return (struct op_columns){
 		.kernel = column_of(rows, k, BST_RUN_KERNEL),
@@ -247,16 +248,16 @@ static inline void merge(const uint8_t *in, uint8_t *out, const size_t cut[3], s
 	size_t i = cut[0], j = cut[1];
 
 	for (size_t k = cut[0]; k < cut[2]; k++) {
-		bool left = i < cut[1] &&
-			    (j >= cut[2] || !before(in + j * bytes, in + i * bytes));
+		bool left = i < cut[1] && (j >= cut[2] || !before(in + j * bytes, in + i * bytes));
 
 		memcpy(out + k * bytes, in + (left ? i++ : j++) * bytes, bytes);
 	}
 }
 
 /*
- * Natural merge sort: what the recorder writes is a few sorted runs (one for each thread or buffer) one behind the other, and
- * most often one. Stable. Without memory rows stay as they are: the timeline then counts them as late.
+ * Natural merge sort: what the recorder writes is a few sorted runs (one for each thread or buffer)
+ * one behind the other, and most often one. Stable. Without memory rows stay as they are: the
+ * timeline then counts them as late.
  */
 static inline void sort(uint8_t *row, size_t count, size_t bytes)
 {
@@ -329,8 +330,7 @@ struct call_columns {
 	struct column thread, api, begin, duration, correlation, stream, flags, object;
 };
 
-static struct call_columns call_columns_of(const struct bst_rows *rows,
-					    const struct constants *k)
+static struct call_columns call_columns_of(const struct bst_rows *rows, const struct constants *k)
 {
 	return (struct call_columns){
 		.thread = column_of(rows, k, BST_CALL_THREAD),

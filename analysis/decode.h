@@ -5,15 +5,15 @@
 #include "timeline.h"
 
 /*
- * Host time of the chunk's first row. Taken from the chunk's header, unless that spans so much that rows of impossible time must be
- * among them: then the rows themselves are asked.
+ * Host time of the chunk's first row. Taken from the chunk's header, unless that spans so much that
+ * rows of impossible time must be among them: then the rows themselves are asked.
  */
 uint64_t decode_begin(struct bst_rows *rows, const struct trace *trace, const struct clock *clock,
 		      const struct trace_chunk *chunk);
 
 /*
- * Decodes into `out`, which has room for chunk->rows. Rows without a usable time are counted and left out; *count rows remain,
- * sorted by begin. The status is that of the chunk.
+ * Decodes into `out`, which has room for chunk->rows. Rows without a usable time are counted and
+ * left out; *count rows remain, sorted by begin. The status is that of the chunk.
  */
 enum bst_status decode_ops(struct bst_rows *rows, const struct trace *trace,
 			   const struct clock *clock, const struct trace_chunk *chunk,

@@ -6,7 +6,7 @@
 
 /* An id may be this much larger than the number of ids seen: rows lost to damage leave holes. */
 #define SPARSE_FACTOR 64
-#define SPARSE_SLACK  65536
+#define SPARSE_SLACK 65536
 
 void dict_fini(struct dict *dict)
 {

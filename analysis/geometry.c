@@ -4,8 +4,8 @@
 #include <string.h>
 
 #define REGISTER_UNIT 256 /* registers of a warp, since Kepler (CUDA occupancy calculator) */
-#define SHARED_UNIT   128 /* bytes; 256 before compute capability 8.0, which changes little */
-#define PARTITIONS    4   /* of an SM, each with its own registers */
+#define SHARED_UNIT 128   /* bytes; 256 before compute capability 8.0, which changes little */
+#define PARTITIONS 4      /* of an SM, each with its own registers */
 
 static uint64_t number(const struct vocabulary *v, uint32_t device, const char *key)
 {
@@ -60,8 +60,8 @@ uint64_t geometry_blocks_per_sm(const struct device_shape *shape, const struct s
 		limit = least(limit, shape->blocks_per_sm);
 	per_warp = round_up(s->registers * shape->warp_size, REGISTER_UNIT);
 	if (shape->registers_per_sm && per_warp)
-		limit = least(limit, shape->registers_per_sm / PARTITIONS / per_warp * PARTITIONS /
-					     warps);
+		limit = least(limit,
+			      shape->registers_per_sm / PARTITIONS / per_warp * PARTITIONS / warps);
 	if (shape->shared_per_sm && s->shared_bytes + shape->shared_reserved)
 		limit = least(limit, shape->shared_per_sm /
 					     round_up(s->shared_bytes + shape->shared_reserved,

@@ -5,7 +5,8 @@
 #include "report.h"
 #include "vocabulary.h"
 
-/* What of a device bounds the blocks that are resident at once. Known only where the trace has it. */
+/* What of a device bounds the blocks that are resident at once. Known only where the trace has it.
+ */
 struct device_shape {
 	uint64_t sm_count;
 	uint64_t threads_per_sm, blocks_per_sm, registers_per_sm, shared_per_sm;
@@ -16,11 +17,13 @@ struct device_shape {
 struct device_shape device_shape_of(const struct vocabulary *v, uint32_t device);
 
 /*
- * Blocks of this kernel that fit one SM: the least of what threads, block slots, registers and shared memory allow. 0 where
- * they are not known or none fits. As the CUDA occupancy calculator counts: registers are allocated to whole warps in units of
- * 256 and warps to four partitions; shared memory in units of 128 bytes beside what the system keeps.
+ * Blocks of this kernel that fit one SM: the least of what threads, block slots, registers and
+ * shared memory allow. 0 where they are not known or none fits. As the CUDA occupancy calculator
+ * counts: registers are allocated to whole warps in units of 256 and warps to four partitions;
+ * shared memory in units of 128 bytes beside what the system keeps.
  */
-uint64_t geometry_blocks_per_sm(const struct device_shape *shape, const struct signature *signature);
+uint64_t geometry_blocks_per_sm(const struct device_shape *shape,
+				const struct signature *signature);
 
 /* Blocks over what the whole device holds at once. */
 struct measure geometry_waves(const struct device_shape *shape, const struct signature *signature);

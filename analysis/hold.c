@@ -41,8 +41,8 @@ static void *row(void **block, size_t *capacity, uint32_t id, size_t bytes)
 }
 
 /*
- * The default stream is handle 0: one for all threads, or each thread its own. Rows of driver callbacks do not know their
- * stream: they are not followed.
+ * The default stream is handle 0: one for all threads, or each thread its own. Rows of driver
+ * callbacks do not know their stream: they are not followed.
  */
 static struct stream_state *stream_of(struct holds *holds, const struct call *call)
 {
@@ -58,8 +58,8 @@ static struct stream_state *stream_of(struct holds *holds, const struct call *ca
 static struct event_state *event_of(struct holds *holds, uint32_t object)
 {
 	return object ? row((void **)&holds->event, &holds->event_capacity, object,
-			    sizeof(*holds->event)) :
-			NULL;
+			    sizeof(*holds->event))
+		      : NULL;
 }
 
 static void wait_for(struct stream_state *stream, const struct event_state *event)
@@ -82,8 +82,8 @@ void holds_note(struct holds *holds, const struct call *call)
 	struct stream_state *stream;
 	struct event_state *event;
 
-	if (call->klass != BST_ENUM_CLASS_EVENT_RECORD && call->klass != BST_ENUM_CLASS_EVENT_WAIT &&
-	    call->klass != BST_ENUM_CLASS_HOST_FUNCTION)
+	if (call->klass != BST_ENUM_CLASS_EVENT_RECORD &&
+	    call->klass != BST_ENUM_CLASS_EVENT_WAIT && call->klass != BST_ENUM_CLASS_HOST_FUNCTION)
 		return;
 	stream = stream_of(holds, call);
 	event = event_of(holds, call->object);

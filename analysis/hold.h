@@ -1,4 +1,5 @@
-/* What holds a queued operation: events, host functions and values that its stream was told to wait for. */
+/* What holds a queued operation: events, host functions and values that its stream was told to wait
+ * for. */
 #ifndef HOLD_H
 #define HOLD_H
 
@@ -16,7 +17,8 @@ struct event_state {
 	uint32_t correlation; /* of the last operation before it; 0 = none */
 };
 
-/* By handle and, for per-thread default streams, by thread. Handles beyond the limit are not followed. */
+/* By handle and, for per-thread default streams, by thread. Handles beyond the limit are not
+ * followed. */
 struct holds {
 	struct stream_state *stream, *own_stream;
 	struct event_state *event;

@@ -7,19 +7,20 @@
 #include "array.h"
 
 /*
- * The longest time that a device takes by itself to start an operation that it has. Kernels of a graph or a stream follow each other
- * within 1 to 4 us, and launch to start takes about 5 us on an idle H200. Far beyond, something that the trace does not
- * show holds the operation.
+ * The longest time that a device takes by itself to start an operation that it has. Kernels of a
+ * graph or a stream follow each other within 1 to 4 us, and launch to start takes about 5 us on an
+ * idle H200. Far beyond, something that the trace does not show holds the operation.
  */
 #define QUEUE_GAP_NS 100000
 
 /*
- * CUPTI's CONCURRENT_KERNEL activity, on an H200 with driver 580 and CUDA 13.0 (DESIGN section 2): +0.7 to +1.0 us for each launch on
- * the CPU, +0.36 us for each graph node on the device. `cost.cupti_launch_ns` and `cost.cupti_node_ns` of the trace's meta
- * table, written where the machine was calibrated, go before.
+ * CUPTI's CONCURRENT_KERNEL activity, on an H200 with driver 580 and CUDA 13.0 (DESIGN section 2):
+ * +0.7 to +1.0 us for each launch on the CPU, +0.36 us for each graph node on the device.
+ * `cost.cupti_launch_ns` and `cost.cupti_node_ns` of the trace's meta table, written where the
+ * machine was calibrated, go before.
  */
 #define CUPTI_LAUNCH_NS 850.0
-#define CUPTI_NODE_NS   360.0
+#define CUPTI_NODE_NS 360.0
 
 static double calibrated(const struct vocabulary *v, const char *key, double otherwise)
 {
@@ -55,7 +56,8 @@ void idle_pieces_fini(struct idle_pieces *pieces)
 	memset(pieces, 0, sizeof(*pieces));
 }
 
-/* Appends; without memory the last piece is stretched and becomes unknown, so that the gap stays whole. */
+/* Appends; without memory the last piece is stretched and becomes unknown, so that the gap stays
+ * whole. */
 static void add(struct idle_pieces *pieces, const struct idle_piece *piece)
 {
 	struct idle_piece *last = pieces->count ? &pieces->piece[pieces->count - 1] : NULL;
@@ -136,7 +138,8 @@ static void split_issued(const struct idle_gap *gap, struct idle_pieces *pieces)
 	add(pieces, &after);
 }
 
-/* Moves up to `budget` from the end of pieces of this kind to tracing; the pieces are split where they end. */
+/* Moves up to `budget` from the end of pieces of this kind to tracing; the pieces are split where
+ * they end. */
 static void take(struct idle_pieces *pieces, size_t at, double budget)
 {
 	struct idle_piece *piece = &pieces->piece[at];
@@ -176,7 +179,8 @@ static bool is_queue(const struct idle_piece *piece)
 	return piece->leaf == LEAF_LAUNCH && piece->queue;
 }
 
-static void charge(struct idle_pieces *pieces, bool (*kind)(const struct idle_piece *), double budget)
+static void charge(struct idle_pieces *pieces, bool (*kind)(const struct idle_piece *),
+		   double budget)
 {
 	for (size_t i = pieces->count; i-- > 0 && budget >= 1;) {
 		uint64_t length = pieces->piece[i].end_ns - pieces->piece[i].begin_ns;

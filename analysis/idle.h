@@ -21,7 +21,7 @@ struct idle_piece {
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	enum leaf leaf;
-	bool queue; /* launch: the device's own gap between queued operations */
+	bool queue;  /* launch: the device's own gap between queued operations */
 	bool inside; /* launch: inside the call */
 };
 
@@ -29,11 +29,11 @@ struct idle_piece {
 struct idle_gap {
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	const struct op *op;         /* NULL: nothing came any more */
-	const struct launch *launch; /* NULL: the call is not known */
+	const struct op *op;          /* NULL: nothing came any more */
+	const struct launch *launch;  /* NULL: the call is not known */
 	const struct thread_log *log; /* of the thread that issued it; NULL: not known */
-	uint32_t thread;             /* as struct call */
-	bool held;                   /* something else held the operation when it had been issued */
+	uint32_t thread;              /* as struct call */
+	bool held; /* something else held the operation when it had been issued */
 	busy_between busy;
 	const void *device;
 };
@@ -47,13 +47,16 @@ struct idle_pieces {
 void idle_pieces_fini(struct idle_pieces *pieces);
 
 /*
- * Splits a gap (DESIGN section 1, "Idle, exactly"). The pieces are in order and fill the gap exactly.
+ * Splits a gap (DESIGN section 1, "Idle, exactly"). The pieces are in order and fill the gap
+ * exactly.
  *
- * - The call began in the gap: before it, the thread's time (thread_log_split: host, alloc, sync); inside it and on to the start:
- *   launch, or alloc inside a call that loaded a module.
- * - The call returned before the gap began: dependency where something held the operation, else the device's own gap between queued
- *   operations (launch, `queue`), unless that is longer than such gaps are: unknown.
- * - Issued in the gap and then held: from the return of the call on, dependency. Not held, but longer than a start takes: unknown.
+ * - The call began in the gap: before it, the thread's time (thread_log_split: host, alloc, sync);
+ * inside it and on to the start: launch, or alloc inside a call that loaded a module.
+ * - The call returned before the gap began: dependency where something held the operation, else the
+ * device's own gap between queued operations (launch, `queue`), unless that is longer than such
+ * gaps are: unknown.
+ * - Issued in the gap and then held: from the return of the call on, dependency. Not held, but
+ * longer than a start takes: unknown.
  * - No call known, or losses in that time: unknown.
  * - Our own cost is then moved from launch and host to tracing, at most what these have.
  */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define CALLS 32768u
-#define IDS   (1u << 19)
+#define IDS (1u << 19)
 
 int join_init(struct join *join)
 {

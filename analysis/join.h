@@ -17,10 +17,12 @@ struct hold {
 
 /* The call behind one or more operations. */
 struct launch {
-	uint64_t begin_ns; /* of the outermost call that issues: a library's own time counts as the host's */
+	uint64_t begin_ns; /* of the outermost call that issues: a library's own time counts as the
+			      host's */
 	uint64_t end_ns;
-	uint64_t op_end_ns; /* the latest end among its operations seen so far; 0 = none */
-	uint64_t span;      /* of the thread's log, for copies that may turn out to have waited; UINT64_MAX = none */
+	uint64_t op_end_ns;   /* the latest end among its operations seen so far; 0 = none */
+	uint64_t span;        /* of the thread's log, for copies that may turn out to have waited;
+				 UINT64_MAX = none */
 	uint32_t correlation; /* 0 = an empty slot */
 	uint32_t thread;      /* as struct call */
 	struct hold hold;
@@ -30,8 +32,9 @@ struct launch {
 };
 
 /*
- * The last 32,768 calls that issued work, found by correlation id: far beyond the 1,024 launches that a queue takes. Older ones are
- * evicted. CUPTI counts ids up, over all API calls and not only those that launch, so that the low bits tell them apart.
+ * The last 32,768 calls that issued work, found by correlation id: far beyond the 1,024 launches
+ * that a queue takes. Older ones are evicted. CUPTI counts ids up, over all API calls and not only
+ * those that launch, so that the low bits tell them apart.
  */
 struct join {
 	struct launch *ring;
@@ -44,7 +47,8 @@ struct join {
 int join_init(struct join *join);
 void join_fini(struct join *join);
 
-/* Remembers a call with a correlation id other than 0. An id that is there already keeps its first, outer call. */
+/* Remembers a call with a correlation id other than 0. An id that is there already keeps its first,
+ * outer call. */
 void join_add(struct join *join, const struct launch *launch);
 
 /* The call with this id, or NULL. Valid until the next join_add. */

@@ -15,7 +15,7 @@ static const struct leaf_info leaves[LEAF_COUNT] = {
 };
 
 static const char *const regimes[REGIME_COUNT] = {
-	[REGIME_UNKNOWN] = "unknown",	[REGIME_COMPUTE] = "compute", [REGIME_MEMORY] = "memory",
+	[REGIME_UNKNOWN] = "unknown",   [REGIME_COMPUTE] = "compute", [REGIME_MEMORY] = "memory",
 	[REGIME_OVERHEAD] = "overhead", [REGIME_MIXED] = "mixed",     [REGIME_OTHER] = "other",
 };
 

@@ -7,7 +7,8 @@
 #include "completion.h"
 #include "terminal.h"
 
-static const struct command *const commands[] = {&cmd_record, &cmd_report, &cmd_info, NULL};
+static const struct command *const commands[] = {&cmd_record, &cmd_report, &cmd_info,
+						 &cmd_calibrate, NULL};
 
 static void print_help(FILE *out)
 {
@@ -16,7 +17,7 @@ static void print_help(FILE *out)
 	      "Commands:\n",
 	      out);
 	for (unsigned i = 0; commands[i]; i++)
-		fprintf(out, "  %-9s%s\n", commands[i]->name, commands[i]->summary);
+		fprintf(out, "  %-11s%s\n", commands[i]->name, commands[i]->summary);
 	fputs("\nOptions:\n"
 	      "  --help        this text; `boundshim COMMAND --help` has each command's options\n"
 	      "  --version     the version\n"

@@ -30,6 +30,21 @@ static int add_share(struct overlap *o, size_t *count, uint16_t column, double s
 	return 0;
 }
 
+/* The one column that is active at a moment. */
+static uint16_t column_at(const struct overlap *o, uint64_t time_ns)
+{
+	uint16_t column = OVERLAP_NONE;
+
+	for (size_t i = 0; i < o->kernels && o->kernel[i].begin_ns <= time_ns; i++) {
+		if (o->kernel[i].end_ns <= time_ns)
+			continue;
+		if (column != OVERLAP_NONE && column != o->kernel[i].column)
+			return OVERLAP_NONE;
+		column = o->kernel[i].column;
+	}
+	return column;
+}
+
 static int hand_out(struct overlap *o, const struct overlap_sample *sample)
 {
 	uint64_t busy_ns = 0, reached = sample->begin_ns;
@@ -51,7 +66,13 @@ static int hand_out(struct overlap *o, const struct overlap_sample *sample)
 			reached = to;
 		}
 	}
-	row = (struct overlap_row){sample, o->column, o->share, count, (double)busy_ns / length};
+	row = (struct overlap_row){sample,
+				   o->column,
+				   o->share,
+				   count,
+				   (double)busy_ns / length,
+				   column_at(o, sample->begin_ns),
+				   column_at(o, sample->end_ns - 1)};
 	o->handed_ns = sample->end_ns;
 	return o->take(o->taker, &row);
 }

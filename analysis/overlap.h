@@ -17,6 +17,7 @@ struct overlap_kernel {
 };
 
 #define OVERLAP_VALUES 16
+#define OVERLAP_NONE   UINT16_MAX
 
 struct overlap_sample {
 	uint64_t begin_ns;
@@ -32,6 +33,8 @@ struct overlap_row {
 	const float *share;
 	size_t count;
 	double busy; /* share in which any kernel ran */
+	uint16_t first_column; /* what ran as the sample began; OVERLAP_NONE if nothing or several */
+	uint16_t last_column;  /* as it ended */
 };
 
 /* 0, or -1 to be handed on. */

@@ -5,7 +5,7 @@ static const struct {
 	unsigned major, minor;
 	double fp32, tensor16, sheet;
 } table[] = {
-#define PEAK(major, minor, fp32, tensor16, sheet) {major, minor, fp32, tensor16, sheet},
+#define PEAK(major, minor, fp32, tensor16, sheet, ...) {major, minor, fp32, tensor16, sheet},
 #include "peaks.def"
 #undef PEAK
 };
@@ -43,7 +43,6 @@ struct peaks peaks_of(const struct vocabulary *v, uint32_t device)
 	if (vocabulary_number(v, device, "sm_count", &sm_count) &&
 	    vocabulary_number(v, device, "cc_major", &major) &&
 	    vocabulary_number(v, device, "cc_minor", &minor))
-		add_arithmetic(&peaks, major, minor,
-			       (double)sm_count * (double)clock_khz * 1e3);
+		add_arithmetic(&peaks, major, minor, (double)sm_count * (double)clock_khz * 1e3);
 	return peaks;
 }

@@ -13,9 +13,10 @@ struct peaks {
 };
 
 /*
- * Peaks of a device of the trace. DRAM: memory clock x 2 x bus width (the formula of CUDA's deviceQuery). Arithmetic: SMs x
- * operations for each SM and clock (peaks.def) x clock; `low` at the clock of the vendor's data sheet, `high` at the highest clock.
- * Unknown architectures have no peak: none is guessed.
+ * Peaks of a device of the trace. DRAM: memory clock x 2 x bus width (the formula of CUDA's
+ * deviceQuery). Arithmetic: SMs x operations for each SM and clock (peaks.def) x clock; `low` at
+ * the clock of the vendor's data sheet, `high` at the highest clock. Unknown architectures have no
+ * peak: none is guessed.
  */
 struct peaks peaks_of(const struct vocabulary *v, uint32_t device);
 

@@ -126,8 +126,8 @@ static void fill_coverage(const struct work *w, struct process_report *report)
 	c->graph_launches = r->graph_launches;
 	c->kernels_explained = r->kernels_explained;
 	c->trace_bytes = w->trace.size;
-	c->hook_ns = cost[BST_ENUM_COST_KIND_HOOK].total_ns +
-		     cost[BST_ENUM_COST_KIND_CALLBACK].total_ns;
+	c->hook_ns =
+		cost[BST_ENUM_COST_KIND_HOOK].total_ns + cost[BST_ENUM_COST_KIND_CALLBACK].total_ns;
 	for (size_t i = 0; i < report->device_count; i++)
 		c->tracing_ns += report->devices[i].whole.leaf_ns[LEAF_TRACING];
 	fill_losses(w, c);
@@ -190,7 +190,8 @@ static int run(struct work *w)
 	return 0;
 }
 
-/* Without device records there is one device, about which nothing is known but when its process ran. */
+/* Without device records there is one device, about which nothing is known but when its process
+ * ran. */
 static void fill_blank_device(const struct work *w, struct device_report *report)
 {
 	const struct vocabulary *v = &w->trace.vocabulary;
@@ -279,9 +280,9 @@ enum process_status process_analyze(const char *path, struct process_report *rep
 		trace_damage(&w->trace, blind_intact(&w->blind, begin, end), end - begin);
 	if (report->incomplete_reason)
 		*note = strdup(report->incomplete_reason);
-	status = trace_damaged(&w->trace) ? PROCESS_DAMAGED :
-		 report->complete	  ? PROCESS_WHOLE :
-					    PROCESS_TORN;
+	status = trace_damaged(&w->trace) ? PROCESS_DAMAGED
+		 : report->complete       ? PROCESS_WHOLE
+					  : PROCESS_TORN;
 out:
 	finish(w);
 	return status;

@@ -11,7 +11,8 @@ enum process_status {
 	PROCESS_NONE,    /* nothing to read, or no memory: there is no report */
 };
 
-/* Fills `report` (zeroed) from the trace. *note gets words for all but PROCESS_WHOLE, to be freed; NULL without memory. */
+/* Fills `report` (zeroed) from the trace. *note gets words for all but PROCESS_WHOLE, to be freed;
+ * NULL without memory. */
 enum process_status process_analyze(const char *path, struct process_report *report, char **note);
 
 #endif

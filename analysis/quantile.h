@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* 8 buckets for each power of two, up to 2^42 ns (73 minutes). */
-#define QUANTILE_STEPS   8
+#define QUANTILE_STEPS 8
 #define QUANTILE_BUCKETS (QUANTILE_STEPS * 40)
 
 /* The middle of a bucket is at most this far from any value in it, relative to the value. */
@@ -21,8 +21,9 @@ struct quantile {
 void quantile_add(struct quantile *quantile, uint64_t value);
 
 /*
- * The value below which the share `p` (0..1) of all lies, within QUANTILE_ERROR; exact for values below 16. 0 without any.
- * The layout is that of HdrHistogram (Gil Tene): a power of two and the bits behind it.
+ * The value below which the share `p` (0..1) of all lies, within QUANTILE_ERROR; exact for values
+ * below 16. 0 without any. The layout is that of HdrHistogram (Gil Tene): a power of two and the
+ * bits behind it.
  */
 double quantile_at(const struct quantile *quantile, double p);
 

@@ -1,4 +1,5 @@
-/* Calls run a little ahead of operations, so that the call behind an operation is known when it begins. */
+/* Calls run a little ahead of operations, so that the call behind an operation is known when it
+ * begins. */
 #include "replay.h"
 
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 /* How far device and host times may disagree beyond what the recorder states. */
 #define SLACK_LEAST_NS 20000
-#define SLACK_MOST_NS  1000000
+#define SLACK_MOST_NS 1000000
 
 static bool ran(const struct call *call)
 {

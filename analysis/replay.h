@@ -7,7 +7,8 @@
 #include "survey.h"
 
 struct replay {
-	/* given; accounts NULL for devices that did nothing, their `blind` and `cost` set by replay_run */
+	/* given; accounts NULL for devices that did nothing, their `blind` and `cost` set by
+	 * replay_run */
 	struct trace *trace;
 	const struct clock *clock;
 	struct account *account[SURVEY_DEVICES];
@@ -26,10 +27,12 @@ struct replay {
 	uint64_t end_ns;                      /* of the whole window */
 	uint64_t launches_hooked, launches_seen, launches_captured, graph_launches;
 	uint64_t kernels_explained;
-	struct gap_stat pauses; /* of threads, between two CUDA calls, where there are no operations: all there is to tell */
+	struct gap_stat pauses; /* of threads, between two CUDA calls, where there are no
+				   operations: all there is to tell */
 };
 
-/* `origin_ns` is the begin of the first operation, `last_ns` the latest end of one; both 0 without operations. -1 without memory. */
+/* `origin_ns` is the begin of the first operation, `last_ns` the latest end of one; both 0 without
+ * operations. -1 without memory. */
 int replay_run(struct replay *replay, uint64_t origin_ns, uint64_t last_ns);
 void replay_fini(struct replay *replay);
 

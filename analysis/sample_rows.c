@@ -131,7 +131,10 @@ int sample_rows_add(struct sample_rows *rows, const struct sample_row_in *in)
 				 .value = (uint32_t)rows->values,
 				 .present = in->present,
 				 .serial = rows->serial++,
-				 .entries = in->entries};
+				 .entries = in->entries,
+				 .length_ns = in->length_ns,
+				 .first_column = in->first_column,
+				 .last_column = in->last_column};
 
 	if (!is_chosen(rows, row.serial) && !has_rare(rows, in->column, in->entries, FEW_ROWS))
 		return 0;

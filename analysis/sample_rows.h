@@ -14,6 +14,9 @@ struct sample_row {
 	uint32_t present; /* bit m: it has metric m; values stand in the order of bits */
 	uint32_t serial;  /* its number among all rows ever added */
 	uint32_t entries;
+	float length_ns;
+	uint16_t first_column; /* what ran as it began: SAMPLE_COLUMNS - 1 if nothing, or several at once */
+	uint16_t last_column;  /* as it ended */
 };
 
 /*
@@ -42,6 +45,8 @@ struct sample_row_in {
 	const uint16_t *column;
 	const float *share;
 	uint32_t entries;
+	float length_ns;
+	uint16_t first_column, last_column;
 };
 
 /* -1 without memory. `budget_bytes` bounds the rows, which is nearly all. */

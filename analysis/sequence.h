@@ -11,7 +11,7 @@
 
 /* Signatures and streams beyond these count as one. */
 #define SEQUENCE_SIGNATURES (1u << 23)
-#define SEQUENCE_STREAMS    128
+#define SEQUENCE_STREAMS 128
 
 struct sequence {
 	uint32_t *symbol; /* signature << 8 | stream << 1 | first kernel of a graph launch */
@@ -22,7 +22,7 @@ struct sequence {
 	uint32_t *graph; /* of each graph launch */
 	size_t graph_count, graph_capacity;
 	uint64_t begin_ns, last_ns;
-	uint64_t stream[SEQUENCE_STREAMS]; /* stream keys; their index is in the symbols */
+	uint64_t stream[SEQUENCE_STREAMS];    /* stream keys; their index is in the symbols */
 	uint64_t stream_ns[SEQUENCE_STREAMS]; /* kernel time in them */
 	unsigned stream_count;
 	uint32_t last_correlation; /* of the last graph launch */

@@ -6,18 +6,18 @@
 
 #include "array.h"
 
-#define WARM_RUN       5 /* accepted steps in a row that end the warm-up */
-#define OUTLIER_SHARE  0.5
+#define WARM_RUN 5 /* accepted steps in a row that end the warm-up */
+#define OUTLIER_SHARE 0.5
 #define OUTLIER_SIGMAS 8.0
-#define MAD_SIGMA      1.4826
-#define PURITY         0.4
-#define TIME_SHARE     0.25
-#define KERNEL_SHARE   0.5
-#define SAMPLE         65536
+#define MAD_SIGMA 1.4826
+#define PURITY 0.4
+#define TIME_SHARE 0.25
+#define KERNEL_SHARE 0.5
+#define SAMPLE 65536
 
 /* Begin of a piece, and in the lowest bits what it is. The last one only ends the one before. */
-#define ACCEPTED   UINT64_C(1)
-#define ALIKE      UINT64_C(2) /* in content */
+#define ACCEPTED UINT64_C(1)
+#define ALIKE UINT64_C(2) /* in content */
 #define MARK_SHIFT 2
 
 struct pieces {
@@ -81,7 +81,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Lengths of the accepted pieces, sorted: all of them, or every n-th where there are many. The caller frees them. */
+/* Lengths of the accepted pieces, sorted: all of them, or every n-th where there are many. The
+ * caller frees them. */
 static uint64_t *lengths(const struct pieces *p, size_t *count)
 {
 	size_t stride = p->count / SAMPLE + 1, n = 0;
@@ -128,7 +129,8 @@ static int drop_outliers(struct pieces *p)
 	return 0;
 }
 
-/* First of WARM_RUN accepted pieces in a row (fewer where the run is short). Looked for in the first half only. */
+/* First of WARM_RUN accepted pieces in a row (fewer where the run is short). Looked for in the
+ * first half only. */
 static size_t find_steady(const struct pieces *p)
 {
 	size_t run = 0, need = p->count < 4 * WARM_RUN ? 2 : WARM_RUN;
@@ -146,8 +148,8 @@ static size_t find_steady(const struct pieces *p)
 
 static int accept(struct step_list *list, size_t *capacity, uint64_t begin_ns, uint64_t end_ns)
 {
-	struct interval *last = list->interval_count ? &list->interval[list->interval_count - 1] :
-						       NULL;
+	struct interval *last =
+		list->interval_count ? &list->interval[list->interval_count - 1] : NULL;
 
 	list->count++;
 	if (last && last->end_ns == begin_ns) {

@@ -14,19 +14,22 @@ struct step_list {
 	size_t interval_count;
 	uint64_t count;         /* accepted */
 	uint64_t warmup_count;  /* before the first steady one */
-	uint64_t outlier_count; /* behind it and not accepted: other content, or much longer or shorter */
+	uint64_t outlier_count; /* behind it and not accepted: other content, or much longer or
+				   shorter */
 	uint64_t median_ns, low_ns, high_ns; /* of accepted steps: 50, 10 and 90 % */
 	double kernels;
 	const char *detected_by;
 };
 
 /*
- * Finds steps: from one occurrence of the anchor (anchor.h) to the next. True, with *list filled, if at least STEPS_LEAST are alike and
- * they make up a good part of the run: a quarter of `activity_ns` or half of the kernels, and two fifths of the time from first to
- * last. If the kernels of all streams together do not repeat, those of the busiest stream may.
+ * Finds steps: from one occurrence of the anchor (anchor.h) to the next. True, with *list filled,
+ * if at least STEPS_LEAST are alike and they make up a good part of the run: a quarter of
+ * `activity_ns` or half of the kernels, and two fifths of the time from first to last. If the
+ * kernels of all streams together do not repeat, those of the busiest stream may.
  *
- * Warm-up: all before the first five accepted steps in a row. Outliers: longer or shorter than the median by more than half of it and by
- * more than eight robust standard deviations (1.4826 MAD), or of other content.
+ * Warm-up: all before the first five accepted steps in a row. Outliers: longer or shorter than the
+ * median by more than half of it and by more than eight robust standard deviations (1.4826 MAD), or
+ * of other content.
  */
 #define STEPS_LEAST 4
 

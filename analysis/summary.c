@@ -83,11 +83,12 @@ static void fill_kernel(const struct summary_input *in, uint32_t signature, doub
 	const struct vocabulary *v = &in->trace->vocabulary;
 	const struct kernel_stat *stat = &in->account->kernel[signature];
 	const struct signature_label *label = &in->account->label[signature];
-	const struct signature *s = signature < v->signature_count ? &v->signature[signature] : NULL;
+	const struct signature *s =
+		signature < v->signature_count ? &v->signature[signature] : NULL;
 
 	k->name = s && *s->name ? kernel_demangle(s->name) : strdup("(unknown kernel)");
-	k->short_name = k->name && s && *s->name ? kernel_short_name(k->name) :
-						   strdup("(unknown kernel)");
+	k->short_name =
+		k->name && s && *s->name ? kernel_short_name(k->name) : strdup("(unknown kernel)");
 	k->category = s ? kernel_kind_of(s->name)->name : "unknown";
 	if (s) {
 		memcpy(k->grid, s->grid, sizeof(k->grid));
@@ -184,9 +185,14 @@ static void fill_copies(const struct account *a, struct device_report *report)
 
 		if (!c->count && !c->exposed_ns)
 			continue;
-		report->copies[report->copy_count++] = (struct copy_report){
-			direction_words(c->kind), memory_words(c->source), memory_words(c->target),
-			c->count, c->bytes, c->total_ns, c->exposed_ns};
+		report->copies[report->copy_count++] =
+			(struct copy_report){direction_words(c->kind),
+					     memory_words(c->source),
+					     memory_words(c->target),
+					     c->count,
+					     c->bytes,
+					     c->total_ns,
+					     c->exposed_ns};
 	}
 	if (report->copies)
 		qsort(report->copies, report->copy_count, sizeof(*report->copies), by_exposure);
@@ -209,9 +215,9 @@ static char *gap_words(const struct vocabulary *v, const struct worst_gap *gap)
 			return strdup("memory set");
 		return asprintf(&words, "copy %s", direction_words(gap->what)) < 0 ? NULL : words;
 	case GAP_BEFORE_CALL:
-		return copy_text(gap->what && gap->what <= v->apis.count ?
-					 v->api[gap->what - 1].name :
-					 NULL);
+		return copy_text(gap->what && gap->what <= v->apis.count
+					 ? v->api[gap->what - 1].name
+					 : NULL);
 	case GAP_AT_END:
 		break;
 	}
@@ -233,9 +239,9 @@ void summary_gaps(const struct trace *trace, const struct gap_stat *stat, uint64
 			.begin_ns = gap->begin_ns - origin_ns,
 			.duration_ns = gap->duration_ns,
 			.before = gap_words(v, gap),
-			.tid = gap->thread && gap->thread <= v->threads.count ?
-				       v->thread[gap->thread - 1].tid :
-				       0,
+			.tid = gap->thread && gap->thread <= v->threads.count
+				       ? v->thread[gap->thread - 1].tid
+				       : 0,
 		};
 	}
 }

@@ -6,8 +6,8 @@
 #include "survey.h"
 
 /*
- * Labels all signatures for one device, by the means that the survey found: an array of *count rows, owned by the caller; NULL
- * without memory.
+ * Labels all signatures for one device, by the means that the survey found: an array of *count
+ * rows, owned by the caller; NULL without memory.
  */
 struct signature_label *summary_labels(const struct vocabulary *v, uint32_t device,
 				       const struct device_survey *survey, size_t *count);

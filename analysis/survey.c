@@ -84,7 +84,8 @@ int survey_init(struct survey *survey, struct trace *trace, const struct clock *
 	if (timeline_init(&timeline, trace, clock, TIMELINE_OPS))
 		return -1;
 	while (!status && (op = timeline_op(&timeline))) {
-		struct device_survey *d = device_of(survey, op->device, signatures ? signatures : 1);
+		struct device_survey *d =
+			device_of(survey, op->device, signatures ? signatures : 1);
 
 		status = d ? note_op(d, op) : -1;
 	}

@@ -1,4 +1,5 @@
-/* The first look at a trace: which devices worked, when, and with which kernels. Accounting needs to know this beforehand. */
+/* The first look at a trace: which devices worked, when, and with which kernels. Accounting needs
+ * to know this beforehand. */
 #ifndef SURVEY_H
 #define SURVEY_H
 
@@ -19,10 +20,10 @@ struct kernel_survey {
 struct device_survey {
 	struct sequence sequence;
 	struct kernel_survey *kernel; /* by signature */
-	struct interval *phase; /* of activity, in order */
+	struct interval *phase;       /* of activity, in order */
 	size_t phase_count, phase_capacity;
 	uint64_t first_ns, last_ns; /* begin of the first operation, latest end */
-	uint64_t busy_ns; /* of the phases together */
+	uint64_t busy_ns;           /* of the phases together */
 };
 
 struct survey {

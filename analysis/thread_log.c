@@ -6,12 +6,13 @@
 
 #include "leaf.h"
 
-/* Spans kept of one thread: 2 MB. Only a device that idles while its thread makes more waits than these loses evidence. */
+/* Spans kept of one thread: 2 MB. Only a device that idles while its thread makes more waits than
+ * these loses evidence. */
 #define SPANS_LIMIT 65536
 
 /*
- * Shorter calls of the classes that block only now and then (setting the device, creating a stream) are ordinary host time:
- * cudaSetDevice takes 0.1 us, and PyTorch calls it before every launch.
+ * Shorter calls of the classes that block only now and then (setting the device, creating a stream)
+ * are ordinary host time: cudaSetDevice takes 0.1 us, and PyTorch calls it before every launch.
  */
 #define BLOCKING_NS 10000
 
@@ -99,7 +100,8 @@ static void launched(struct thread_log *log, uint64_t begin_ns)
 		span_at(log, log->unlaunched)->next_launch_ns = begin_ns;
 }
 
-uint64_t thread_log_add(struct thread_log *log, const struct call *call, bool blocking, bool launches)
+uint64_t thread_log_add(struct thread_log *log, const struct call *call, bool blocking,
+			bool launches)
 {
 	struct thread_span span = {call->begin_ns, call->end_ns, UINT64_MAX, SPAN_ALLOC};
 
@@ -176,7 +178,8 @@ static void emit_host(struct split *split, uint64_t until_ns)
 	emit_until(split, until_ns, LEAF_HOST);
 }
 
-/* First span that can matter from `from_ns` on: those before it are over, and a launch ended their tails. */
+/* First span that can matter from `from_ns` on: those before it are over, and a launch ended their
+ * tails. */
 static uint64_t find_first(const struct thread_log *log, uint64_t from_ns)
 {
 	uint64_t n = log->last;
@@ -207,8 +210,7 @@ void thread_log_split(const struct thread_log *log, uint64_t from_ns, uint64_t t
 		if (span->kind == SPAN_COPY)
 			continue;
 		emit_host(&split, span->begin_ns);
-		emit_until(&split, span->end_ns,
-			   span->kind == SPAN_SYNC ? LEAF_SYNC : LEAF_ALLOC);
+		emit_until(&split, span->end_ns, span->kind == SPAN_SYNC ? LEAF_SYNC : LEAF_ALLOC);
 		if (span->kind != SPAN_SYNC)
 			continue;
 		tail = span->end_ns + busy(device, span->begin_ns, span->end_ns);
@@ -228,8 +230,7 @@ struct thread_calls thread_log_calls(const struct thread_log *log, uint64_t from
 	double scale;
 
 	for (uint64_t i = 1; i <= kept; i++) {
-		const struct recent_call *call =
-			&log->recent[(log->call_count - i) % RECENT_CALLS];
+		const struct recent_call *call = &log->recent[(log->call_count - i) % RECENT_CALLS];
 
 		if (call->begin_ns >= to_ns)
 			continue;

@@ -21,12 +21,13 @@ struct thread_span {
 #define RECENT_CALLS 64
 
 struct thread_log {
-	struct thread_span *ring; /* of `capacity` rows, a power of two; row of span n is n & (capacity - 1) */
+	struct thread_span
+		*ring; /* of `capacity` rows, a power of two; row of span n is n & (capacity - 1) */
 	uint64_t capacity;
-	uint64_t first, last;     /* spans kept: first to last - 1 */
-	uint64_t unlaunched;      /* spans from here on have no next launch yet */
-	uint64_t forgotten_ns;    /* what the thread did before is not known any more */
-	uint64_t covered_ns;      /* end of the last span: a nested call adds nothing */
+	uint64_t first, last;  /* spans kept: first to last - 1 */
+	uint64_t unlaunched;   /* spans from here on have no next launch yet */
+	uint64_t forgotten_ns; /* what the thread did before is not known any more */
+	uint64_t covered_ns;   /* end of the last span: a nested call adds nothing */
 	uint64_t outer_begin_ns, outer_end_ns; /* the last call that is not nested */
 	uint8_t outer_class;
 	struct recent_call {
@@ -36,7 +37,8 @@ struct thread_log {
 	uint64_t call_count;
 };
 
-/* A piece of a thread's time, as `leaf` sees it: host, sync or alloc (unknown where the log does not reach). */
+/* A piece of a thread's time, as `leaf` sees it: host, sync or alloc (unknown where the log does
+ * not reach). */
 struct thread_piece {
 	uint64_t begin_ns;
 	uint64_t end_ns;
@@ -50,21 +52,24 @@ void thread_log_init(struct thread_log *log);
 void thread_log_fini(struct thread_log *log);
 
 /*
- * Takes a call of the thread, in the order of begin. Returns the number of the span that it became, UINT64_MAX if none: by it
- * thread_log_waited turns an asynchronous copy into a wait. `launches`: the call issues device work.
+ * Takes a call of the thread, in the order of begin. Returns the number of the span that it became,
+ * UINT64_MAX if none: by it thread_log_waited turns an asynchronous copy into a wait. `launches`:
+ * the call issues device work.
  */
 uint64_t thread_log_add(struct thread_log *log, const struct call *call, bool blocking,
 			bool launches);
 void thread_log_waited(struct thread_log *log, uint64_t span);
 
-/* Begin and end of the call, or of the outer call that it is a part of, if that one issues device work itself. */
+/* Begin and end of the call, or of the outer call that it is a part of, if that one issues device
+ * work itself. */
 void thread_log_outer(const struct thread_log *log, const struct call *call, uint64_t *begin_ns,
 		      uint64_t *end_ns);
 
 /*
- * Splits [from, to) of the thread's time: alloc-like calls are alloc, waits are sync, and so is what follows a wait, up to the next
- * launch and for no longer than the device was busy during it (the lead that the wait destroyed: without it the thread would have
- * been that much earlier). The rest is host. Pieces are handed to `emit` in order; together they are [from, to).
+ * Splits [from, to) of the thread's time: alloc-like calls are alloc, waits are sync, and so is
+ * what follows a wait, up to the next launch and for no longer than the device was busy during it
+ * (the lead that the wait destroyed: without it the thread would have been that much earlier). The
+ * rest is host. Pieces are handed to `emit` in order; together they are [from, to).
  */
 void thread_log_split(const struct thread_log *log, uint64_t from_ns, uint64_t to_ns,
 		      busy_between busy, const void *device,
@@ -75,7 +80,8 @@ struct thread_calls {
 	double launches; /* of them, those that issue device work */
 };
 
-/* Calls that began in [from, to), nested ones apart: exact for up to RECENT_CALLS, beyond by their rate. */
+/* Calls that began in [from, to), nested ones apart: exact for up to RECENT_CALLS, beyond by their
+ * rate. */
 struct thread_calls thread_log_calls(const struct thread_log *log, uint64_t from_ns,
 				     uint64_t to_ns);
 

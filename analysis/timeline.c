@@ -8,8 +8,9 @@
 #include "decode.h"
 
 /*
- * Rows decoded at one time, at most: about 200 MB. Recorders write chunks of thousands of rows that overlap a little; a file that goes
- * beyond was made to (a chunk of a million equal rows is 300 bytes long).
+ * Rows decoded at one time, at most: about 200 MB. Recorders write chunks of thousands of rows that
+ * overlap a little; a file that goes beyond was made to (a chunk of a million equal rows is 300
+ * bytes long).
  */
 #define OPEN_ROWS_LIMIT (3u << 20)
 
@@ -177,7 +178,8 @@ static void push(struct timeline *t, struct open_chunk *c)
 	}
 }
 
-/* Decodes the next pending chunk onto the heap. What does not decode, or does not fit, is counted and passed over. */
+/* Decodes the next pending chunk onto the heap. What does not decode, or does not fit, is counted
+ * and passed over. */
 static void open_next(struct timeline *t)
 {
 	struct trace_chunk *source = t->pending[t->pending_at++];
@@ -197,8 +199,8 @@ static void open_next(struct timeline *t)
 	t->open_rows += source->rows;
 	c->source = source;
 	if (t->what == TIMELINE_OPS)
-		status = decode_ops(&t->rows, t->trace, t->clock, source, (struct op *)(void *)c->row,
-				    &count, &t->counts, &t->cursor);
+		status = decode_ops(&t->rows, t->trace, t->clock, source,
+				    (struct op *)(void *)c->row, &count, &t->counts, &t->cursor);
 	else
 		status = decode_calls(&t->rows, t->trace, t->clock, source,
 				      (struct call *)(void *)c->row, &count, &t->counts);

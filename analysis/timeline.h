@@ -16,7 +16,7 @@ struct op {
 	uint32_t graph; /* 0 = not of a graph */
 	uint16_t device;
 	uint8_t is_copy;
-	uint8_t has_node; /* of a graph, and the node is known */
+	uint8_t has_node;    /* of a graph, and the node is known */
 	uint8_t copy_kind;   /* enum copy_kind */
 	uint8_t source_kind; /* enum memory_kind */
 	uint8_t target_kind;
@@ -41,8 +41,8 @@ struct timeline_counts {
 	uint64_t copies;
 	uint64_t calls;
 	uint64_t time_invalid; /* flagged, or zero, reversed or beyond sense */
-	uint64_t late;         /* before what had been handed out: a chunk that lies about its times */
-	uint64_t crowded;      /* rows of chunks that did not fit into memory beside the others */
+	uint64_t late;    /* before what had been handed out: a chunk that lies about its times */
+	uint64_t crowded; /* rows of chunks that did not fit into memory beside the others */
 };
 
 enum timeline_what {
@@ -53,8 +53,9 @@ enum timeline_what {
 struct open_chunk;
 
 /*
- * Chunks are decoded when their time comes and dropped when they are used up, so that memory follows how much the chunks
- * overlap, not how long the trace is. Rows within a chunk may be in any order.
+ * Chunks are decoded when their time comes and dropped when they are used up, so that memory
+ * follows how much the chunks overlap, not how long the trace is. Rows within a chunk may be in any
+ * order.
  */
 struct timeline {
 	struct trace *trace;
@@ -67,8 +68,8 @@ struct timeline {
 	struct open_chunk **heap; /* earliest head first */
 	size_t heap_count, heap_capacity;
 	struct open_chunk *spare; /* for reuse */
-	uint64_t limit;   /* the first chunk of the heap may go on up to here */
-	uint64_t last_ns; /* handed out last */
+	uint64_t limit;           /* the first chunk of the heap may go on up to here */
+	uint64_t last_ns;         /* handed out last */
 	uint64_t open_rows;
 	struct clock_cursor cursor;
 	struct bst_rows rows;

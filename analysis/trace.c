@@ -16,7 +16,9 @@
 struct progress {
 	bool seen;
 	uint64_t rows; /* produced so far, by first_row */
-	uint64_t time_max;
+	uint64_t time_min, time_max;
+	uint64_t offset;
+	uint64_t losses; /* of device records, counted up to here */
 };
 
 static char *words(const char *text)
@@ -69,6 +71,15 @@ static void note_hole(struct trace *trace, uint16_t table, uint64_t begin_ns, ui
 		trace->hole[trace->hole_count++] = hole;
 }
 
+/* Records of the device that are missing without a row of `loss` that says when: losses by cause
+ * - 1. */
+static uint64_t device_losses(const uint32_t losses[BST_CAUSE_COUNT])
+{
+	return (uint64_t)losses[BST_ENUM_LOSS_POOL_EXHAUSTED - 1] +
+	       losses[BST_ENUM_LOSS_CUPTI_DROPPED - 1] + losses[BST_ENUM_LOSS_FILE_LIMIT - 1] +
+	       losses[BST_ENUM_LOSS_WRITE_ERROR - 1] + losses[BST_ENUM_LOSS_NO_MEMORY - 1];
+}
+
 static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
 		       const struct bst_rows *rows, struct progress *progress)
 {
@@ -85,9 +96,16 @@ static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
 	if (rows->first_row > progress->rows)
 		note_hole(trace, rows->table, progress->seen ? progress->time_max : 0,
 			  rows->time_min);
+	/* The recorder learns of what CUPTI dropped when it drops it, somewhere since the chunk
+	 * before. */
+	if (rows->table != BST_TABLE_CALL && device_losses(chunk->losses) > progress->losses)
+		note_hole(trace, rows->table, progress->time_min, rows->time_max);
 	progress->seen = true;
 	progress->rows = rows->first_row + rows->count;
+	progress->time_min = rows->time_min;
 	progress->time_max = rows->time_max;
+	progress->offset = chunk->offset;
+	progress->losses = device_losses(chunk->losses);
 	if (array_reserve((void **)&trace->chunk, &trace->chunk_capacity, trace->chunk_count + 1,
 			  sizeof(listed)) == 0)
 		trace->chunk[trace->chunk_count++] = listed;
@@ -96,6 +114,32 @@ static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
 static bool is_event_table(uint16_t table)
 {
 	return table == BST_TABLE_RUN || table == BST_TABLE_COPY || table == BST_TABLE_CALL;
+}
+
+/*
+ * Are device records missing behind the last chunk of them? Counted losses and damage there say so,
+ * and so does a cut: the calls of the last moments are written earlier than the operations that
+ * they issued.
+ */
+static bool lacks_end(const struct trace *trace, const struct progress *last)
+{
+	const struct bst_reader *reader = &trace->reader;
+
+	if (!reader->trailer || reader->stopped_by || device_losses(reader->losses) > last->losses)
+		return true;
+	for (unsigned i = 0; i < reader->damage_count && i < BST_DAMAGE_KEPT; i++)
+		if (reader->damage[i].offset > last->offset)
+			return true;
+	return reader->damage_count > BST_DAMAGE_KEPT;
+}
+
+static void close_holes(struct trace *trace, const struct progress *progress)
+{
+	const struct progress *run = &progress[BST_TABLE_RUN], *copy = &progress[BST_TABLE_COPY];
+	const struct progress *last = run->time_max > copy->time_max ? run : copy;
+
+	if (last->seen && lacks_end(trace, run->offset > copy->offset ? run : copy))
+		note_hole(trace, BST_TABLE_RUN, last->time_max, UINT64_MAX);
 }
 
 static void walk(struct trace *trace)
@@ -128,6 +172,7 @@ static void walk(struct trace *trace)
 			bst_reader_reject(&trace->reader, &chunk, status);
 	}
 	bst_rows_fini(&rows);
+	close_holes(trace, progress);
 }
 
 int trace_open(struct trace *trace, const char *path, char **reason)
@@ -203,8 +248,10 @@ static void describe(const struct trace *trace, char *text, size_t size)
 	else if (r->missing_chunks)
 		snprintf(text, size, "%" PRIu64 " chunks are missing", r->missing_chunks);
 	else if (r->torn_bytes)
-		snprintf(text, size, "cut off inside the chunk at %" PRIu64 ": the program was killed, "
-			 "or still runs", (uint64_t)(trace->size - r->torn_bytes));
+		snprintf(text, size,
+			 "cut off inside the chunk at %" PRIu64 ": the program was killed, "
+			 "or still runs",
+			 (uint64_t)(trace->size - r->torn_bytes));
 	else
 		snprintf(text, size, "no end mark: the program was killed, or still runs");
 }
@@ -219,8 +266,8 @@ char *trace_damage(const struct trace *trace, uint64_t intact_ns, uint64_t trace
 	if (trace->reader.damage_count > 1)
 		snprintf(more, sizeof(more), " (and %u more places)",
 			 trace->reader.damage_count - 1);
-	if (asprintf(&text, "%s%s; %.1f s of %.1f s are intact", what, more, (double)intact_ns / 1e9,
-		     (double)traced_ns / 1e9) < 0)
+	if (asprintf(&text, "%s%s; %.1f s of %.1f s are intact", what, more,
+		     (double)intact_ns / 1e9, (double)traced_ns / 1e9) < 0)
 		return NULL;
 	return text;
 }

@@ -30,6 +30,7 @@ struct unmix {
 	uint32_t *rejected; /* of them, left out as outliers */
 	double prior;       /* what columns of which nothing is known are drawn to */
 	double prior_deviation;
+	double lag_ns;           /* how much later than kernels what is measured comes */
 	uint64_t used, left_out; /* samples */
 };
 

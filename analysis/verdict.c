@@ -89,13 +89,13 @@ static double confidence_of(const struct shares *s, const struct verdict *v, dou
 			continue;
 		all += s->leaf[leaf];
 		/* Copies and collectives are told by what they are, not by a guess. */
-		if (leaf_idle((enum leaf)leaf) || leaf == LEAF_TRANSFER || leaf == LEAF_COMMUNICATION)
+		if (leaf_idle((enum leaf)leaf) || leaf == LEAF_TRANSFER ||
+		    leaf == LEAF_COMMUNICATION)
 			idle += s->leaf[leaf];
 	}
 	if (all <= 0)
 		return 0;
-	return (idle * IDLE_CONFIDENCE + (all - idle) * busy_confidence) / all *
-	       (1 - s->unknown);
+	return (idle * IDLE_CONFIDENCE + (all - idle) * busy_confidence) / all * (1 - s->unknown);
 }
 
 /* What a person calls the leaf that binds. */
@@ -139,8 +139,8 @@ static char *sentence_of(const struct shares *s, const struct verdict *v, bool p
 	int n;
 
 	if (v->regime == REGIME_UNKNOWN)
-		n = asprintf(&text, "the trace does not tell what binds %.0f %% of %s", 100 * s->unknown,
-			     when);
+		n = asprintf(&text, "the trace does not tell what binds %.0f %% of %s",
+			     100 * s->unknown, when);
 	else if (v->regime == REGIME_OVERHEAD && leaf_idle(v->leaf))
 		n = asprintf(&text, "the GPU was idle %.0f %% of %s, mostly %s", idle, when,
 			     mostly(v->leaf));
@@ -150,14 +150,16 @@ static char *sentence_of(const struct shares *s, const struct verdict *v, bool p
 	else if (v->regime == REGIME_MIXED && leaf_pillar(v->leaf) == REGIME_OTHER)
 		n = asprintf(&text, "for %.0f %% of %s, %s", share, when, mostly(v->leaf));
 	else if (v->regime == REGIME_MIXED)
-		n = asprintf(&text, "nothing dominates: compute %.0f %%, memory %.0f %%, overhead %.0f %%, "
-			     "other %.0f %% of %s",
-			     100 * s->pillar[REGIME_COMPUTE], 100 * s->pillar[REGIME_MEMORY],
-			     100 * s->pillar[REGIME_OVERHEAD],
-			     100 * (s->pillar[REGIME_OTHER] + s->unknown), when);
+		n = asprintf(
+			&text,
+			"nothing dominates: compute %.0f %%, memory %.0f %%, overhead %.0f %%, "
+			"other %.0f %% of %s",
+			100 * s->pillar[REGIME_COMPUTE], 100 * s->pillar[REGIME_MEMORY],
+			100 * s->pillar[REGIME_OVERHEAD],
+			100 * (s->pillar[REGIME_OTHER] + s->unknown), when);
 	else
-		n = asprintf(&text, "the GPU was busy %.0f %% of %s, and for %.0f %% %s", 100 - idle,
-			     when, share, mostly(v->leaf));
+		n = asprintf(&text, "the GPU was busy %.0f %% of %s, and for %.0f %% %s",
+			     100 - idle, when, share, mostly(v->leaf));
 	return n < 0 ? NULL : text;
 }
 
@@ -198,8 +200,8 @@ struct verdict verdict_over(const struct report *report)
 
 		for (size_t d = 0; d < p->device_count; d++) {
 			const struct device_report *device = &p->devices[d];
-			const struct window *w = device->steady.known ? &device->steady :
-									&device->whole;
+			const struct window *w =
+				device->steady.known ? &device->steady : &device->whole;
 
 			if (!w->known)
 				continue;

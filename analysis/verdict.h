@@ -5,14 +5,16 @@
 #include "report.h"
 
 /*
- * The answer for a window: the pillar with the largest share of the window, own cost taken out, if it leads the next by
- * VERDICT_LEAD; else mixed. Unknown if no pillar reaches the share that is not known, or VERDICT_LEAST of the time. Where `other` is
- * the largest (kernels that keep nothing busy, operations held by other devices), no pillar binds: mixed, with the leaf that does.
- * `busy_confidence` is the mean confidence in the labels of kernels; idle time is measured, and trusted at 0.9.
+ * The answer for a window: the pillar with the largest share of the window, own cost taken out, if
+ * it leads the next by VERDICT_LEAD; else mixed. Unknown if no pillar reaches the share that is not
+ * known, or VERDICT_LEAST of the time. Where `other` is the largest (kernels that keep nothing
+ * busy, operations held by other devices), no pillar binds: mixed, with the leaf that does.
+ * `busy_confidence` is the mean confidence in the labels of kernels; idle time is measured, and
+ * trusted at 0.9.
  *
  * `per_step`: the sentence speaks of each step. The sentence is NULL without memory.
  */
-#define VERDICT_LEAD  0.10
+#define VERDICT_LEAD 0.10
 #define VERDICT_LEAST 0.25
 
 struct verdict verdict_of(const struct window *window, double busy_confidence, bool per_step);

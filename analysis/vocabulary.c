@@ -7,10 +7,10 @@
 #include "array.h"
 
 /* Text kept of one trace at most. Deflate can blow a small file up a thousandfold. */
-#define TEXT_LIMIT     (256u << 20)
-#define TEXT_BLOCK     (1u << 20)
-#define ROWS_LIMIT     (1u << 16) /* of the tables that are kept whole: meta, device, clock, loss */
-#define DEVICE_LIMIT   1024
+#define TEXT_LIMIT (256u << 20)
+#define TEXT_BLOCK (1u << 20)
+#define ROWS_LIMIT (1u << 16) /* of the tables that are kept whole: meta, device, clock, loss */
+#define DEVICE_LIMIT 1024
 
 enum slot {
 	STRING,
@@ -36,7 +36,7 @@ struct signature_entry {
 	UT_hash_handle hh;
 };
 
-#define RESERVE(v, array, slot, need) \
+#define RESERVE(v, array, slot, need)                                                              \
 	array_reserve((void **)&(v)->array, &(v)->capacity[slot], need, sizeof(*(v)->array))
 
 /* Without memory for a dictionary's array its ids are unknown from then on. */
@@ -55,8 +55,7 @@ void vocabulary_fini(struct vocabulary *v)
 {
 	struct signature_entry *index = v->signature_index, *e, *next;
 
-	HASH_ITER(hh, index, e, next)
-	{
+	HASH_ITER(hh, index, e, next) {
 		HASH_DEL(index, e);
 		free(e);
 	}
@@ -151,7 +150,8 @@ static void add_apis(struct vocabulary *v, const struct bst_rows *rows)
 		api = &v->api[at];
 		api->name = row_text(v, rows, BST_API_NAME, i);
 		api->klass = klass < 256 ? (uint8_t)klass : BST_ENUM_CLASS_OTHER;
-		/* cudaMemcpy, cuMemcpyDtoH_v2: as against cudaMemcpyAsync. A set of device memory never waits. */
+		/* cudaMemcpy, cuMemcpyDtoH_v2: as against cudaMemcpyAsync. A set of device memory
+		 * never waits. */
 		api->blocking = klass == BST_ENUM_CLASS_COPY && !strstr(api->name, "Async");
 	}
 }
@@ -202,7 +202,8 @@ static int add_unknown_signature(struct vocabulary *v)
 	return 0;
 }
 
-/* Index of the signature with this key: an old one, or a new one filled from row `i`. 0 without memory. */
+/* Index of the signature with this key: an old one, or a new one filled from row `i`. 0 without
+ * memory. */
 static uint32_t find_signature(struct vocabulary *v, const struct bst_rows *rows, uint32_t i,
 			       const struct signature_key *key)
 {
@@ -334,11 +335,11 @@ static const struct {
 	uint16_t table;
 	void (*add)(struct vocabulary *v, const struct bst_rows *rows);
 } readers[] = {
-	{BST_TABLE_META, add_meta},	  {BST_TABLE_STRING, add_strings},
-	{BST_TABLE_API, add_apis},	  {BST_TABLE_THREAD, add_threads},
+	{BST_TABLE_META, add_meta},         {BST_TABLE_STRING, add_strings},
+	{BST_TABLE_API, add_apis},          {BST_TABLE_THREAD, add_threads},
 	{BST_TABLE_DEVICE, add_attributes}, {BST_TABLE_CONTEXT, add_contexts},
-	{BST_TABLE_KERNEL, add_kernels},  {BST_TABLE_CLOCK, add_clocks},
-	{BST_TABLE_LOSS, add_losses},	  {BST_TABLE_COST, add_costs},
+	{BST_TABLE_KERNEL, add_kernels},    {BST_TABLE_CLOCK, add_clocks},
+	{BST_TABLE_LOSS, add_losses},       {BST_TABLE_COST, add_costs},
 };
 
 bool vocabulary_has(uint16_t table)
@@ -364,7 +365,8 @@ const char *vocabulary_meta(const struct vocabulary *v, const char *key)
 	return NULL;
 }
 
-bool vocabulary_number(const struct vocabulary *v, uint32_t device, const char *key, uint64_t *value)
+bool vocabulary_number(const struct vocabulary *v, uint32_t device, const char *key,
+		       uint64_t *value)
 {
 	for (size_t i = v->attribute_count; i-- > 0;) {
 		const struct attribute_row *a = &v->attribute[i];

@@ -1,4 +1,5 @@
-/* The dictionaries of a trace in memory: names, APIs, threads, kernels, devices, clocks, losses and own cost. */
+/* The dictionaries of a trace in memory: names, APIs, threads, kernels, devices, clocks, losses and
+ * own cost. */
 #ifndef VOCABULARY_H
 #define VOCABULARY_H
 
@@ -11,8 +12,8 @@
 
 struct api_row {
 	const char *name;
-	uint8_t klass;  /* enum class, BST_ENUM_CLASS_... */
-	bool blocking;  /* a copy or set that returns when it is done, by its name */
+	uint8_t klass; /* enum class, BST_ENUM_CLASS_... */
+	bool blocking; /* a copy or set that returns when it is done, by its name */
 };
 
 struct thread_row {
@@ -20,7 +21,8 @@ struct thread_row {
 	const char *name;
 };
 
-/* A kernel as reports list it: one name with one grid and block. Row 0 stands for kernels that the trace does not name. */
+/* A kernel as reports list it: one name with one grid and block. Row 0 stands for kernels that the
+ * trace does not name. */
 struct signature {
 	const char *name; /* as recorded, "" if unknown */
 	uint32_t grid[3], block[3], cluster[3];
@@ -82,9 +84,9 @@ struct vocabulary {
 	struct loss_row *loss;
 	size_t loss_count;
 	struct cost_row cost[COST_KINDS]; /* by enum cost_kind: the last, largest figures */
-	size_t capacity[11]; /* of the arrays above */
-	void *signature_index; /* uthash */
-	char **text;           /* blocks that hold all text */
+	size_t capacity[11];              /* of the arrays above */
+	void *signature_index;            /* uthash */
+	char **text;                      /* blocks that hold all text */
 	size_t text_blocks, text_capacity, text_used, text_total;
 	bool truncated; /* something did not fit into memory or limits: rows are unknown */
 };

@@ -69,13 +69,11 @@ static uint32_t name_id(uint64_t address)
  * Zero, reversed and sentinel times come from device buffers that ran out (research: start = end = 0, 0x8000000000000000) and from
  * forced flushes of unfinished work (end = 0): kept, flagged and counted.
  */
-static uint64_t check_times(uint64_t start, uint64_t *end)
+static uint64_t check_times(uint64_t start, uint64_t end)
 {
-	if (start && *end >= start && !(start >> 63) && !(*end >> 63))
+	if (start && end >= start && !(start >> 63) && !(end >> 63))
 		return 0;
-	loss_add(start && *end == 0 ? BST_ENUM_LOSS_UNFINISHED : BST_ENUM_LOSS_TIME_INVALID, 1);
-	if (*end < start)
-		*end = start;
+	loss_add(start && end == 0 ? BST_ENUM_LOSS_UNFINISHED : BST_ENUM_LOSS_TIME_INVALID, 1);
 	return BST_ENUM_DEVICE_FLAG_TIME_INVALID;
 }
 
@@ -104,7 +102,7 @@ static void add_kernel(struct output *output, const uint8_t *r)
 		.local = kernel_local(r),
 	};
 	uint64_t start = kernel_start(r), end = kernel_end(r);
-	uint64_t flags = check_times(start, &end);
+	uint64_t flags = check_times(start, end);
 
 	if (kernel_launch_type(r) == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE ||
 	    kernel_launch_type(r) == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE)
@@ -145,7 +143,7 @@ static uint64_t async_flag(unsigned flags)
 static void add_copy(struct output *output, const uint8_t *r)
 {
 	uint64_t start = copy_start(r), end = copy_end(r);
-	uint64_t flags = check_times(start, &end) | async_flag(copy_flags(r));
+	uint64_t flags = check_times(start, end) | async_flag(copy_flags(r));
 
 	/* enum memory_kind has CUPTI's numbers */
 	output_add_numbers(output, BST_TABLE_COPY,
@@ -159,7 +157,7 @@ static void add_copy(struct output *output, const uint8_t *r)
 static void add_peer_copy(struct output *output, const uint8_t *r)
 {
 	uint64_t start = peer_start(r), end = peer_end(r);
-	uint64_t flags = check_times(start, &end) | async_flag(peer_flags(r));
+	uint64_t flags = check_times(start, end) | async_flag(peer_flags(r));
 
 	output_add_numbers(output, BST_TABLE_COPY,
 			   (uint64_t[]){BST_ENUM_COPY_KIND_PEER_TO_PEER, start, end - start,
@@ -172,7 +170,7 @@ static void add_peer_copy(struct output *output, const uint8_t *r)
 static void add_set(struct output *output, const uint8_t *r)
 {
 	uint64_t start = set_start(r), end = set_end(r);
-	uint64_t flags = check_times(start, &end);
+	uint64_t flags = check_times(start, end);
 
 	flags |= set_flags(r) & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC ? BST_ENUM_DEVICE_FLAG_ASYNC : 0;
 	output_add_numbers(output, BST_TABLE_COPY,

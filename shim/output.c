@@ -20,6 +20,7 @@
 
 #define ROWS_MOST 8192u
 #define TEXT_MOST (256u << 10)
+#define INTERRUPTIONS_MOST 100u /* of one write: signals are blocked, so that something else is wrong then */
 #define INDEX_LIMIT 65536u /* chunks that the index can hold; longer traces have none */
 #define CHUNK_BYTES_MOST ((size_t)ROWS_MOST * 16 * 8 + (1u << 20))
 /* Kept free under the size limit for dictionaries and clocks, the last flush, the index and the trailer: an eighth, at most this. */
@@ -54,7 +55,7 @@ static const struct capacity capacities[] = {
 
 struct output {
 	int fd;
-	int failed; /* a write failed and it was said */
+	int failed; /* a write failed and it was said: once is enough */
 	int full;   /* the size limit was reached: no more rows of data, so that what is there is a beginning */
 	int closing; /* the last chunks may use what was kept free */
 	uint64_t max_bytes;
@@ -174,10 +175,12 @@ static int open_file(struct output *out, const struct output_options *o)
 /* The whole buffer at `offset`, or -1 with errno. A short write is continued. */
 static int write_at(int fd, const uint8_t *data, size_t size, uint64_t offset)
 {
+	unsigned interrupted = 0;
+
 	while (size) {
 		ssize_t n = pwrite(fd, data, size, (off_t)offset);
 
-		if (n < 0 && errno == EINTR)
+		if (n < 0 && errno == EINTR && ++interrupted < INTERRUPTIONS_MOST)
 			continue;
 		if (n <= 0) {
 			if (n == 0)
@@ -238,10 +241,8 @@ static int append(struct output *out, const uint8_t *chunk, size_t size)
 {
 	int cut;
 
-	if (write_at(out->fd, chunk, size, out->encoder.offset) == 0) {
-		out->failed = 0;
+	if (write_at(out->fd, chunk, size, out->encoder.offset) == 0)
 		return 0;
-	}
 	say_write_failed(out);
 	/* what was written of it lies behind the end as the next chunk's place sees it */
 	cut = ftruncate(out->fd, (off_t)out->encoder.offset);

@@ -6,13 +6,14 @@ import resource
 import subprocess
 import tempfile
 
-from lib import (APPS, Trace, as_alone, check, equal, folder, in_pairs, main, need, need_sim, run, same_calls,
-                 same_device_work, strip)
+from lib import (NESTED, TMP, Trace, as_alone, check, equal, expected_calls, folder, in_pairs, main, need, need_sim, run,
+                 same_calls, same_device_work)
 
 need_sim("launch_loop")
 
 OPTIONS = ("steps=12", "kernels=2", "h2d=100", "sync=4", "threads=2")
 ALONE = run("launch_loop", *OPTIONS, preload=False)
+SURE_WRITES = 15  # how many there are differs a little from run to run
 ERRORS = ("ENOSPC", "EIO", "EINTR")
 
 
@@ -45,32 +46,34 @@ def verify(result, error, n, forever):
         return
     trace, truth = result.trace(), result.truth()
     said = [line for line in result.err.splitlines() if "writing the trace failed" in line]
-    if forever or said:
-        result.says(1, "writing the trace failed")
-    # nothing was counted twice or told wrong, and what is missing is counted
+    if not said:
+        check(n > SURE_WRITES, "a failed write that nobody told")
+        result.says(0)
+        same_calls(trace.sound().lossless(), truth)
+        return
+    result.says(1, "writing the trace failed")
     trace.sound(complete=False)
-    if not forever and trace.complete:
-        # + 2: the calls of which nothing is left but their number cannot be told apart by thread
-        made = len([c for c in truth.calls if not c["nested"]])
-        kept = len(trace["call"]) + len(trace["wake"]) + len(trace["run"]) + len(trace["copy"])
-        check(kept + trace.losses["write_error"] >= len(trace["call"]), f"{kept} kept of {made}")
-        if trace["call"] and trace["clock"]:
-            equal(trace.losses["write_error"] > 0 or not said or dictionaries_only(trace, truth), True,
-                  "a failed write that cost nothing")
-
-
-def dictionaries_only(trace, truth):
-    """A failed write of a dictionary is repeated: nothing is lost."""
-    same_calls(trace, truth)
-    same_device_work(trace, truth)
-    return True
+    if forever:
+        check(not trace.complete, "complete, though nothing could be written any more")
+        return
+    made = sum(len(expected_calls(truth, tid)) for tid in {c["tid"] for c in truth.calls})
+    kept = len([row for row in trace["call"] if not row["flags"] & NESTED])
+    device, done = len(trace["run"]) + len(trace["copy"]), len(truth.device_ops())
+    lost = trace.losses["write_error"]
+    check(kept <= made and device <= done, f"{kept} calls of {made}, {device} operations of {done}")
+    if trace.complete and not lost:
+        # what failed was a dictionary, or the index: repeated, or done without
+        same_calls(trace, truth)
+        same_device_work(trace, truth)
+    elif trace.complete:
+        check(kept + device + lost >= made + done, f"{made + done} made, {kept + device} kept, {lost} counted as lost")
 
 
 def every_write_may_fail_once_or_for_ever():
     if not can_strace():
         return "skipped: strace may not trace here"
     writes = count_writes()
-    check(writes > 15, f"only {writes} writes")
+    check(writes > SURE_WRITES, f"only {writes} writes")
     plan = [(n, error, more) for n in range(1, writes + 1) for error in ERRORS for more in ("", "+")]
 
     def once(item):
@@ -96,6 +99,7 @@ def an_unwritable_folder_is_one_line():
     if os.geteuid() == 0:
         need("setpriv")
         prefix = ["setpriv", "--reuid=65534", "--clear-groups"]
+        os.chmod(TMP, 0o755)
         os.chmod(where, 0o555)
         for parent in (where.parent, *where.parent.parents):
             if not parent.stat().st_mode & 1:
@@ -132,26 +136,28 @@ def a_full_disk_costs_the_program_nothing():
 
 def a_file_size_limit_kills_nobody():
     """SIGXFSZ ends a program by default; ours must not raise it there."""
-    for limit in (0, 50, 3000, 20000):
+    for limit in (0, 50, 3000):
         result = as_alone(run("launch_loop", *OPTIONS, prefix=["prlimit", f"--fsize={limit}:{limit}"],
                               env={"SIM_TRUTH": None}), ALONE)
         result.says(1)
 
 
 def the_size_limit_of_ours_is_kept_and_said():
-    result = run("launch_loop", "steps=100000", "kernels=2", "sync=50", "quiet=1", env={"BOUNDSHIM_MAX_MB": 1})
+    launches = 4 * 22000  # waiting for each, so that no two rows are alike
+    result = run("launch_loop", f"steps={launches // 4}", "threads=4", "streams=2", "h2d=64", "sync=1", "quiet=1",
+                 env={"BOUNDSHIM_MAX_MB": 1, "SIM_TRUTH": None})
     equal(result.status, 0, "exit status")
     result.says(1, "BOUNDSHIM_MAX_MB")
     check(result.traces[0].stat().st_size <= 1 << 20, "the file is larger than its limit")
-    trace, truth = result.trace().sound(), result.truth()
+    trace = result.trace().sound()
     lost = trace.losses["file_limit"]
+    kept = len(trace["call"]) + len(trace["run"]) + len(trace["copy"])
     check(lost > 0 and trace["call"] and trace["run"], f"{lost} lost, {len(trace['call'])} calls")
-    same_calls(trace, truth, prefix=True)
-    rows = len(trace["call"]) + len(trace["run"]) + len(trace["wake"]) + len(trace["overhead"])
-    made = len([c for c in truth.calls if not c["nested"] and c["api"].startswith("cuda")]) + len(truth.device_ops())
-    check(rows + lost + trace.losses["ring_full"] >= made * 0.999, f"{rows} kept + {lost} lost of {made}")
+    check(kept + lost + trace.losses["ring_full"] + trace.losses["pool_exhausted"] >= 4 * launches,
+          f"{4 * launches} made, {kept} kept, lost: {trace.losses}")
+    check(any(row["cause"] == 8 and row["end"] > row["begin"] for row in trace["loss"]), "the loss has no place")
     equal(trace.meta["end.reason"], "exit", "end.reason")
-    return f"{len(trace['call'])} calls kept, {lost} rows counted"
+    return f"{kept} rows kept, {lost} counted"
 
 
 main(every_write_may_fail_once_or_for_ever, no_place_to_write_is_one_line, an_unwritable_folder_is_one_line,

@@ -236,6 +236,21 @@ static void release_subscriber(const void *owner)
 	atomic_compare_exchange_strong(&subscriber, &expected, NULL);
 }
 
+static bool core_is_down(void)
+{
+	return atomic_load(&down);
+}
+
+static const char *core_device_chip(uint32_t device, uint64_t *clock_hz)
+{
+	const struct script_device *d = device_at((int)device);
+
+	if (!d)
+		return NULL;
+	*clock_hz = d->clock_hz;
+	return d->chip;
+}
+
 static uint32_t core_context_id(CUcontext context)
 {
 	return context_ok(context) ? context->id : 0;
@@ -295,6 +310,10 @@ SIM_ENTRY const struct sim_core *sim_core(void)
 		.claim_subscriber = claim_subscriber,
 		.release_subscriber = release_subscriber,
 		.is_up = gpu_is_up,
+		.is_down = core_is_down,
+		.device_count = device_count,
+		.device_chip = core_device_chip,
+		.read_counters = counters_read,
 		.context_id = core_context_id,
 		.context_device = core_context_device,
 		.current_context = context_current,

@@ -266,6 +266,11 @@ int function_work(CUfunction f, const unsigned int grid[3], const unsigned int b
 		  unsigned int shared, struct work *work);
 void function_load(struct CUfunc_st *f, struct sim_call *call);
 
+/* counters.c; the first with the lock held */
+void counters_add(int device, const struct script_kernel *kernel, const struct sim_op *op);
+void counters_read(uint32_t device, const uint64_t *edges, size_t samples,
+		   double (*values)[SIM_COUNTERS]);
+
 /* host.c */
 void host_run(CUhostFn function, void *data, uint64_t at_ns);
 

@@ -8,6 +8,7 @@
 
 struct script_device {
 	char name[64];
+	char chip[16]; /* as CUPTI calls it */
 	uint32_t cc_major, cc_minor;
 	uint32_t sms;
 	uint64_t memory_bytes;
@@ -23,7 +24,7 @@ struct script_kernel {
 	uint64_t per_block_ps;
 	uint64_t overlap_ns; /* how long before its predecessor's end a PDL kernel may start */
 	uint32_t registers, static_shared, max_threads, blocks_per_sm;
-	const char *counters;
+	float counters[SIM_COUNTERS]; /* per cent of peak while it runs */
 };
 
 /* One way for bytes to travel. */

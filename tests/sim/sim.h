@@ -126,6 +126,21 @@ struct sim_export {
 	void *address;
 };
 
+/* What the performance monitors of the virtual GPU count, in per cent of peak. */
+enum sim_counter {
+	SIM_DRAM_READ,
+	SIM_DRAM_WRITE,
+	SIM_TENSOR,
+	SIM_FMA,
+	SIM_ALU,
+	SIM_FP64,
+	SIM_XU,
+	SIM_L2,
+	SIM_L1,
+	SIM_SM_ACTIVE,
+	SIM_COUNTERS
+};
+
 /* How CUPTI behaves by script. */
 struct sim_cupti_script {
 	uint32_t version;
@@ -136,6 +151,13 @@ struct sim_cupti_script {
 	bool unlocked_callbacks;
 	uint32_t lose_buffer_every;
 	uint64_t drop_first, drop_count;
+	/* PM sampling */
+	float pm_idle[SIM_COUNTERS]; /* counted beside whatever the kernels do */
+	double pm_noise;
+	uint64_t pm_writeback_ns;
+	uint64_t pm_decode_ns;   /* CPU time for each sample */
+	uint64_t pm_decode_most; /* samples that one call decodes; 0: all */
+	uint64_t pm_record_bytes; /* of one sample in the hardware buffer */
 };
 
 enum sim_bad {
@@ -162,6 +184,13 @@ struct sim_core {
 	bool (*claim_subscriber)(const void *owner);
 	void (*release_subscriber)(const void *owner);
 	bool (*is_up)(void);
+	bool (*is_down)(void);
+	uint32_t (*device_count)(void);
+	/* Name of the chip and its clock. */
+	const char *(*device_chip)(uint32_t device, uint64_t *clock_hz);
+	/* Sample i is the mean from edges[i] to edges[i + 1]. */
+	void (*read_counters)(uint32_t device, const uint64_t *edges, size_t samples,
+			      double (*values)[SIM_COUNTERS]);
 	uint32_t (*context_id)(CUcontext context);
 	uint32_t (*context_device)(CUcontext context);
 	CUcontext (*current_context)(void);

@@ -152,6 +152,8 @@ static void run_at(struct CUctx_st *context, struct work *work, uint64_t start_n
 	work->op.context = context->id;
 	if (busy)
 		*busy = work->op.end_ns;
+	if (work->op.kind == SIM_KERNEL)
+		counters_add(context->device, work->function->script, &work->op);
 }
 
 /* The hardware queue is finite: a launch into a full one waits for the oldest entry to finish. */

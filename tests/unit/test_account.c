@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "tests/unit/trace_builder.h"
 #include "tests/unit/trace_image.h"
@@ -15,7 +15,8 @@
 #define US UINT64_C(1000)
 #define EVENTS 400
 
-/* A random trace, kept apart from its encoding so that it can be written in any order and with changes. */
+/* A random trace, kept apart from its encoding so that it can be written in any order and with
+ * changes. */
 struct event {
 	bool is_call;
 	struct builder_call call;
@@ -174,8 +175,7 @@ static void leaves_sum_to_the_window(void **state)
 			assert_true(d->steady.window_ns <= d->whole.window_ns);
 			assert_true(d->whole.busy_ns <= d->whole.window_ns);
 			assert_true(d->whole.kernel_ns <= d->whole.busy_ns);
-			assert_true(d->whole.launch_queue_gap_ns <=
-				    d->whole.leaf_ns[LEAF_LAUNCH]);
+			assert_true(d->whole.launch_queue_gap_ns <= d->whole.leaf_ns[LEAF_LAUNCH]);
 			check_shares(d);
 		}
 		report_fini(&report);

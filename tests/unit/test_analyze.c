@@ -4,12 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 #include "shim/trace/wire.h"
 #include "tests/unit/trace_builder.h"
@@ -131,7 +131,8 @@ static void any_truncation_is_survived(void **state)
 			assert_int_equal(status, 1);
 			assert_int_equal(report.process_count, 0);
 		} else {
-			/* Torn, not damaged: what is there counts, and never less than in a shorter file. */
+			/* Torn, not damaged: what is there counts, and never less than in a shorter
+			 * file. */
 			assert_int_equal(status, 0);
 			assert_false(report.processes[0].complete);
 			assert_non_null(report.processes[0].incomplete_reason);
@@ -254,8 +255,9 @@ static void a_hole_in_the_records_is_not_idle_time(void **state)
 	builder_init(&b, 50);
 	loop(&b, 50);
 	builder_finish(&b);
-	for (at = BST_FILE_HEADER_BYTES; get_u16(b.data + at + BST_CHUNK_HEADER_BYTES) != BST_TABLE_RUN ||
-					 get_u64(b.data + at + BST_CHUNK_HEADER_BYTES + 8) < 200;)
+	for (at = BST_FILE_HEADER_BYTES;
+	     get_u16(b.data + at + BST_CHUNK_HEADER_BYTES) != BST_TABLE_RUN ||
+	     get_u64(b.data + at + BST_CHUNK_HEADER_BYTES + 8) < 200;)
 		at += BST_CHUNK_HEADER_BYTES + get_u32(b.data + at + 8);
 	lost = get_u32(b.data + at + BST_CHUNK_HEADER_BYTES + 4);
 	b.data[at + BST_CHUNK_HEADER_BYTES + 40] ^= 1;
@@ -266,6 +268,54 @@ static void a_hole_in_the_records_is_not_idle_time(void **state)
 	/* Kernels of 20 us each are missing, and what is between the steps. */
 	assert_true(w->leaf_ns[LEAF_UNKNOWN] >= lost * 20 * US);
 	assert_true(w->leaf_ns[LEAF_HOST] < 50 * 40 * US);
+	builder_fini(&b);
+	report_fini(&report);
+}
+
+/* CUPTI says that it dropped records, not when: idle time around there proves nothing. */
+static void dropped_records_are_not_idle_time(void **state)
+{
+	struct trace_builder b;
+	struct report report;
+	const struct window *w;
+
+	(void)state;
+	builder_init(&b, 50);
+	loop(&b, 50);
+	b.encoder.losses[BST_ENUM_LOSS_CUPTI_DROPPED - 1] = 40;
+	assert_int_equal(builder_analyze(&b, &report), 0);
+	w = &report.processes[0].devices[0].whole;
+	assert_int_equal(report.processes[0].coverage.lost, 40);
+	assert_string_equal(report.processes[0].coverage.dropped[0].cause, "cupti_dropped");
+	/* Only what the last flush holds is in doubt. */
+	assert_true(w->leaf_ns[LEAF_UNKNOWN] > 0);
+	assert_true(w->leaf_ns[LEAF_UNKNOWN] < w->window_ns);
+	assert_true(w->leaf_ns[LEAF_SYNC] > 0);
+	builder_fini(&b);
+	report_fini(&report);
+}
+
+/* Killed: the calls of the last moments are there, and what they launched is not. */
+static void the_end_of_a_torn_trace_is_not_idle_time(void **state)
+{
+	struct trace_builder b;
+	struct report report;
+	const struct window *w;
+
+	(void)state;
+	builder_init(&b, 100);
+	loop(&b, 20);
+	for (unsigned i = 0; i < 10; i++)
+		builder_call(&b, &(struct builder_call){.thread = 1,
+							.api = 1,
+							.begin_ns = (20000 + 10 * i) * US,
+							.duration_ns = 4 * US,
+							.correlation = 5000 + i});
+	builder_flush(&b);
+	assert_int_equal(analyze(b.data, b.size, &report, NULL), 0);
+	w = &report.processes[0].devices[0].whole;
+	assert_true(w->leaf_ns[LEAF_UNKNOWN] > 4000 * US);
+	assert_true(w->leaf_ns[LEAF_HOST] < 1000 * US);
 	builder_fini(&b);
 	report_fini(&report);
 }
@@ -322,7 +372,8 @@ static void a_directory_is_all_its_traces(void **state)
 	report_fini(&report);
 	analyze_notes_fini(&notes);
 	for (unsigned i = 0; i < 5; i++) {
-		static const char *const names[] = {"deeper/a.bst", "deeper", "a.bst", "notes.txt", ""};
+		static const char *const names[] = {"deeper/a.bst", "deeper", "a.bst", "notes.txt",
+						    ""};
 
 		snprintf(name, sizeof(name), "%s/%s", folder, names[i]);
 		remove(name);
@@ -428,13 +479,20 @@ static void ids_beyond_any_dictionary_are_unknown(void **state)
 	(void)state;
 	builder_init(&b, 100);
 	loop(&b, 5);
-	builder_run(&b, &(struct builder_run){.kernel = UINT64_MAX, .begin_ns = 20000 * US,
-					      .duration_ns = 10, .stream = UINT64_MAX});
-	builder_run(&b, &(struct builder_run){.kernel = 1, .begin_ns = 20001 * US,
-					      .duration_ns = 10, .device = UINT64_MAX});
-	builder_call(&b, &(struct builder_call){.thread = UINT64_MAX, .api = UINT64_MAX,
-						.begin_ns = 20002 * US, .correlation = UINT64_MAX,
-						.stream = UINT64_MAX, .object = UINT64_MAX,
+	builder_run(&b, &(struct builder_run){.kernel = UINT64_MAX,
+					      .begin_ns = 20000 * US,
+					      .duration_ns = 10,
+					      .stream = UINT64_MAX});
+	builder_run(&b, &(struct builder_run){.kernel = 1,
+					      .begin_ns = 20001 * US,
+					      .duration_ns = 10,
+					      .device = UINT64_MAX});
+	builder_call(&b, &(struct builder_call){.thread = UINT64_MAX,
+						.api = UINT64_MAX,
+						.begin_ns = 20002 * US,
+						.correlation = UINT64_MAX,
+						.stream = UINT64_MAX,
+						.object = UINT64_MAX,
 						.flags = UINT64_MAX});
 	assert_int_equal(builder_analyze(&b, &report), 0);
 	assert_int_equal(report.processes[0].coverage.kernels, 52);
@@ -483,6 +541,8 @@ int main(void)
 		cmocka_unit_test(any_wrong_content_is_survived),
 		cmocka_unit_test(damage_inside_is_named_and_the_rest_is_used),
 		cmocka_unit_test(a_hole_in_the_records_is_not_idle_time),
+		cmocka_unit_test(dropped_records_are_not_idle_time),
+		cmocka_unit_test(the_end_of_a_torn_trace_is_not_idle_time),
 		cmocka_unit_test(foreign_and_missing_files_are_failures),
 		cmocka_unit_test(a_directory_is_all_its_traces),
 		cmocka_unit_test(hooks_alone_tell_launches_and_pauses),

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "analysis/steps.h"
 #include "analysis/timeline.h"
@@ -14,7 +14,8 @@
 
 #define US UINT64_C(1000)
 
-/* Kernels one behind the other; signatures below NAMES share no name, signature n + NAMES * g is name n with another grid. */
+/* Kernels one behind the other; signatures below NAMES share no name, signature n + NAMES * g is
+ * name n with another grid. */
 #define NAMES 64
 #define GRIDS 16
 
@@ -160,7 +161,7 @@ static void two_alternating_phases_are_one_step(void **state)
 	(void)state;
 	begin(&r);
 	for (unsigned i = 0; i < 40; i++) {
-		kernels(&r, 0, 20); /* discriminator */
+		kernels(&r, 0, 20);  /* discriminator */
 		kernels(&r, 10, 34); /* generator, shares some kernels */
 	}
 	assert_true(find(&r));

@@ -10,9 +10,9 @@
 
 /* Dictionary rows go out before event rows that refer to them. */
 static const uint16_t flush_order[] = {
-	BST_TABLE_META,	  BST_TABLE_DEVICE,  BST_TABLE_CLOCK, BST_TABLE_STRING, BST_TABLE_API,
-	BST_TABLE_THREAD, BST_TABLE_CONTEXT, BST_TABLE_KERNEL, BST_TABLE_LOSS,	BST_TABLE_COST,
-	BST_TABLE_CALL,	  BST_TABLE_RUN,     BST_TABLE_COPY,
+	BST_TABLE_META,   BST_TABLE_DEVICE,  BST_TABLE_CLOCK,  BST_TABLE_STRING, BST_TABLE_API,
+	BST_TABLE_THREAD, BST_TABLE_CONTEXT, BST_TABLE_KERNEL, BST_TABLE_LOSS,   BST_TABLE_COST,
+	BST_TABLE_CALL,   BST_TABLE_RUN,     BST_TABLE_COPY,
 };
 
 static void must(int good, const char *what)
@@ -57,11 +57,18 @@ void builder_init(struct trace_builder *b, uint32_t rows)
 		const char *key;
 		uint64_t number;
 	} h200[] = {
-		{"cc_major", 9},	   {"cc_minor", 0},	    {"sm_count", 132},
-		{"clock_khz", 1980000},	   {"warp_size", 32},	    {"threads_per_sm", 2048},
-		{"blocks_per_sm", 32},	   {"registers_per_sm", 65536},
-		{"shared_per_sm", 233472}, {"shared_reserved", 1024},
-		{"memory_clock_khz", 3201000}, {"memory_bus_bits", 6144},
+		{"cc_major", 9},
+		{"cc_minor", 0},
+		{"sm_count", 132},
+		{"clock_khz", 1980000},
+		{"warp_size", 32},
+		{"threads_per_sm", 2048},
+		{"blocks_per_sm", 32},
+		{"registers_per_sm", 65536},
+		{"shared_per_sm", 233472},
+		{"shared_reserved", 1024},
+		{"memory_clock_khz", 3201000},
+		{"memory_bus_bits", 6144},
 	};
 
 	builder_init_bare(b, rows);
@@ -164,8 +171,7 @@ void builder_text(struct trace_builder *b, unsigned device, const char *key, con
 
 void builder_clock(struct trace_builder *b, uint64_t device_ns, uint64_t host_ns, unsigned reason)
 {
-	add_numbers(b, BST_TABLE_CLOCK,
-		    (uint64_t[]){device_ns, device_ns, host_ns, 100, reason});
+	add_numbers(b, BST_TABLE_CLOCK, (uint64_t[]){device_ns, device_ns, host_ns, 100, reason});
 }
 
 void builder_loss(struct trace_builder *b, unsigned cause, uint64_t count, uint64_t thread,

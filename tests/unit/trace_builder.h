@@ -36,7 +36,8 @@ struct builder_copy {
 		target_kind;
 };
 
-/* An empty trace in chunks of up to `rows` rows. builder_init_bare leaves device, clock and meta rows to the test. */
+/* An empty trace in chunks of up to `rows` rows. builder_init_bare leaves device, clock and meta
+ * rows to the test. */
 void builder_init_bare(struct trace_builder *b, uint32_t rows);
 /* The same with an H200 as device 0, clock readings, CUPTI on and its cost calibrated as 0. */
 void builder_init(struct trace_builder *b, uint32_t rows);
@@ -67,7 +68,8 @@ void builder_finish(struct trace_builder *b);
 /* Writes the bytes to a file of their own; free() and unlink() the path. */
 char *builder_write(const struct trace_builder *b);
 
-/* Finishes, writes, analyses and removes the file. The report is the caller's; returns the exit status. */
+/* Finishes, writes, analyses and removes the file. The report is the caller's; returns the exit
+ * status. */
 int builder_analyze(struct trace_builder *b, struct report *report);
 
 #endif

@@ -1,0 +1,256 @@
+/* Labels, waves and peaks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <math.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analysis/decide.h"
+#include "analysis/geometry.h"
+#include "analysis/peaks.h"
+#include "tests/unit/trace_image.h"
+
+static struct measure exactly(double value)
+{
+	return (struct measure){true, value, value, value};
+}
+
+/* Counters of a long kernel that fills the device. */
+static struct decide_input counted(double compute, double dram, double l2, double l1)
+{
+	struct decide_input in = {.evidence = EVIDENCE_COUNTERS,
+				  .waves = exactly(4),
+				  .coverage = exactly(30),
+				  .duration_ns = 100000,
+				  .floor_ns = DECIDE_FLOOR_NS,
+				  .prior = LEAF_UNKNOWN};
+
+	in.unit_pct[UNIT_COMPUTE] = exactly(compute);
+	in.unit_pct[UNIT_DRAM] = exactly(dram);
+	in.unit_pct[UNIT_L2] = exactly(l2);
+	in.unit_pct[UNIT_L1] = exactly(l1);
+	return in;
+}
+
+static struct decide_input named(enum leaf prior, double waves, double coverage, double duration_ns)
+{
+	return (struct decide_input){.waves = exactly(waves),
+				     .coverage = exactly(coverage),
+				     .duration_ns = duration_ns,
+				     .floor_ns = DECIDE_FLOOR_NS,
+				     .prior = prior,
+				     .prior_confidence = 0.4};
+}
+
+static void the_busiest_unit_from_60_percent_decides(void **state)
+{
+	static const struct {
+		double compute, dram, l2, l1;
+		enum leaf leaf;
+		enum regime regime;
+	} rows[] = {
+		{90, 20, 30, 40, LEAF_COMPUTE, REGIME_COMPUTE},
+		{20, 85, 50, 40, LEAF_DRAM, REGIME_MEMORY},
+		{20, 30, 75, 40, LEAF_CACHE, REGIME_MEMORY},
+		{20, 30, 40, 75, LEAF_CACHE, REGIME_MEMORY},
+		{59, 50, 50, 50, LEAF_LATENCY, REGIME_OTHER},
+		{65, 60, 20, 20, LEAF_COMPUTE, REGIME_MIXED}, /* a lead of 5 below 80 */
+		{85, 82, 20, 20, LEAF_COMPUTE, REGIME_COMPUTE},
+		{20, 65, 62, 20, LEAF_DRAM, REGIME_MEMORY}, /* both are memory */
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct decide_input in =
+			counted(rows[i].compute, rows[i].dram, rows[i].l2, rows[i].l1);
+		struct decision d = decide(&in);
+
+		assert_int_equal(d.leaf, rows[i].leaf);
+		assert_int_equal(d.regime, rows[i].regime);
+		assert_int_equal(d.evidence, EVIDENCE_COUNTERS);
+	}
+}
+
+static void near_a_threshold_confidence_is_low(void **state)
+{
+	struct decide_input near = counted(61, 20, 20, 20), far = counted(95, 20, 20, 20);
+
+	(void)state;
+	assert_true(decide(&near).confidence <= 0.5);
+	assert_true(decide(&far).confidence > 0.8);
+}
+
+static void idle_units_say_what_a_kernel_leans_to(void **state)
+{
+	struct decide_input in = counted(10, 45, 20, 20);
+
+	(void)state;
+	assert_int_equal(decide(&in).leaf, LEAF_LATENCY);
+	assert_int_equal(decide(&in).leans, LEAF_DRAM);
+	in.waves = exactly(0.4);
+	assert_int_equal(decide(&in).leaf, LEAF_UNDERFILLED);
+	in.waves = exactly(4);
+	in.duration_ns = 5000;
+	assert_int_equal(decide(&in).leaf, LEAF_UNDERFILLED);
+	/* Short and busy is busy. */
+	in.unit_pct[UNIT_DRAM] = exactly(75);
+	assert_int_equal(decide(&in).leaf, LEAF_DRAM);
+}
+
+static void without_counters_geometry_or_the_name_decide(void **state)
+{
+	struct decide_input in;
+
+	(void)state;
+	in = named(LEAF_COMPUTE, 0.3, 0.3, 50000);
+	assert_int_equal(decide(&in).leaf, LEAF_UNDERFILLED);
+	assert_int_equal(decide(&in).evidence, EVIDENCE_GEOMETRY);
+	in = named(LEAF_DRAM, 3, 20, 4000);
+	assert_int_equal(decide(&in).leaf, LEAF_UNDERFILLED);
+	in = named(LEAF_DRAM, 3, 20, 50000);
+	assert_int_equal(decide(&in).leaf, LEAF_DRAM);
+	assert_int_equal(decide(&in).evidence, EVIDENCE_PRIOR);
+	assert_true(decide(&in).confidence <= 0.4);
+	/* A GEMM of just under one wave may well keep the tensor cores busy. */
+	in = named(LEAF_COMPUTE, 0.97, 0.97, 50000);
+	assert_int_equal(decide(&in).leaf, LEAF_UNKNOWN);
+	assert_int_equal(decide(&in).evidence, EVIDENCE_NONE);
+	in = named(LEAF_UNKNOWN, 3, 20, 50000);
+	assert_int_equal(decide(&in).leaf, LEAF_UNKNOWN);
+	in.collective = true;
+	assert_int_equal(decide(&in).leaf, LEAF_COMMUNICATION);
+}
+
+static void half_a_picture_is_no_picture(void **state)
+{
+	struct decide_input in = counted(20, 85, 50, 40);
+
+	(void)state;
+	in.unit_pct[UNIT_COMPUTE].known = false;
+	assert_int_equal(decide(&in).leaf, LEAF_UNKNOWN);
+}
+
+static void kernels_together_add_up(void **state)
+{
+	struct decide_input a = counted(35, 20, 10, 10), b = counted(40, 20, 10, 10);
+
+	(void)state;
+	decide_add(&a, &b);
+	assert_true(a.unit_pct[UNIT_COMPUTE].value == 75);
+	assert_true(a.waves.value == 8);
+	assert_int_equal(decide(&a).leaf, LEAF_COMPUTE);
+	decide_add(&a, &b);
+	assert_true(a.unit_pct[UNIT_COMPUTE].value == 100);
+	a = named(LEAF_DRAM, 0.6, 0.9, 50000);
+	b = named(LEAF_DRAM, 0.6, 0.9, 50000);
+	assert_int_equal(decide(&a).leaf, LEAF_UNDERFILLED);
+	decide_add(&a, &b);
+	assert_int_equal(decide(&a).leaf, LEAF_DRAM);
+}
+
+/* Any input gives a label with its own regime and a confidence in range. */
+static void any_evidence_gives_an_answer(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 5000; i++) {
+		struct decide_input in =
+			counted((double)random_below(101), (double)random_below(101),
+				(double)random_below(101), (double)random_below(101));
+		struct decision d;
+
+		for (unsigned u = 0; u < UNIT_COUNT; u++)
+			in.unit_pct[u].known = random_below(4);
+		in.waves = exactly((double)random_below(30) / 10);
+		in.waves.known = random_below(3);
+		in.duration_ns = (double)random_below(50000);
+		in.prior = (enum leaf)random_below(LEAF_COUNT);
+		in.prior_confidence = 0.4;
+		d = decide(&in);
+		assert_true(d.confidence >= 0 && d.confidence <= 1);
+		assert_true(d.regime == leaf_pillar(d.leaf) || d.regime == REGIME_MIXED);
+		assert_int_equal(d.evidence == EVIDENCE_NONE, d.leaf == LEAF_UNKNOWN);
+	}
+}
+
+static const struct device_shape h200 = {132, 2048, 32, 65536, 233472, 1024, 32};
+
+static void occupancy_is_that_of_the_calculator(void **state)
+{
+	/* Checked with cudaOccupancyMaxActiveBlocksPerMultiprocessor's rules for 9.0. */
+	static const struct {
+		uint32_t block, registers;
+		uint64_t shared, fit;
+	} rows[] = {
+		{256, 32, 0, 8},       {128, 16, 0, 16}, {1024, 64, 0, 1}, {32, 16, 0, 32},
+		{384, 168, 200000, 1}, {128, 255, 0, 2}, {256, 40, 0, 6},  {64, 32, 16384, 13},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct signature s = {.grid = {1056, 1, 1},
+				      .block = {rows[i].block, 1, 1},
+				      .registers = rows[i].registers,
+				      .shared_bytes = rows[i].shared,
+				      .known = true};
+
+		assert_int_equal(geometry_blocks_per_sm(&h200, &s), rows[i].fit);
+	}
+}
+
+static void waves_are_unknown_where_the_device_is(void **state)
+{
+	struct device_shape nothing = {0};
+	struct signature s = {.grid = {264, 1, 1}, .block = {256, 1, 1}, .known = true};
+
+	(void)state;
+	assert_false(geometry_waves(&nothing, &s).known);
+	assert_true(fabs(geometry_waves(&h200, &s).value - 0.25) < 1e-9);
+	assert_true(fabs(geometry_coverage(&h200, &s).value - 2) < 1e-9);
+	s.known = false;
+	assert_false(geometry_waves(&h200, &s).known);
+}
+
+static void peaks_are_those_of_the_data_sheet(void **state)
+{
+	static struct attribute_row rows[] = {
+		{0, "cc_major", 9, ""},
+		{0, "cc_minor", 0, ""},
+		{0, "sm_count", 132, ""},
+		{0, "clock_khz", 1980000, ""},
+		{0, "memory_clock_khz", 2619000, ""},
+		{0, "memory_bus_bits", 5120, ""},
+	};
+	struct vocabulary v = {.attribute = rows, .attribute_count = 6};
+	struct peaks h100 = peaks_of(&v, 0);
+
+	(void)state;
+	assert_true(fabs(h100.tensor_flops.value / 989e12 - 1) < 0.01);
+	assert_true(fabs(h100.fma_flops.value / 66.9e12 - 1) < 0.01);
+	assert_true(fabs(h100.dram_bytes_per_s.value / 3.352e12 - 1) < 0.01);
+	rows[0].number = 99;
+	assert_false(peaks_of(&v, 0).tensor_flops.known);
+	assert_false(peaks_of(&v, 1).dram_bytes_per_s.known);
+	rows[0].number = 9;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_busiest_unit_from_60_percent_decides),
+		cmocka_unit_test(near_a_threshold_confidence_is_low),
+		cmocka_unit_test(idle_units_say_what_a_kernel_leans_to),
+		cmocka_unit_test(without_counters_geometry_or_the_name_decide),
+		cmocka_unit_test(half_a_picture_is_no_picture),
+		cmocka_unit_test(kernels_together_add_up),
+		cmocka_unit_test(any_evidence_gives_an_answer),
+		cmocka_unit_test(occupancy_is_that_of_the_calculator),
+		cmocka_unit_test(waves_are_unknown_where_the_device_is),
+		cmocka_unit_test(peaks_are_those_of_the_data_sheet),
+	};
+
+	random_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
