@@ -10,6 +10,7 @@
 #include "log.h"
 
 #define MEGABYTES_MOST ((int64_t)1 << 40)
+#define INTERVAL_US_MOST ((int64_t)1 << 40)
 
 enum type {
 	TEXT,
@@ -145,7 +146,7 @@ static const char *get_text(enum index at)
 
 void env_read(struct env *env)
 {
-	int64_t log = get(AT_LOG), megabytes;
+	int64_t log = get(AT_LOG), megabytes, interval_us;
 
 	memset(env, 0, sizeof(*env));
 	env->log_level = log < 2 ? (int)log : 2;
@@ -161,8 +162,6 @@ void env_read(struct env *env)
 	env->cupti_yield = get(AT_CUPTI_YIELD) != 0;
 	env->command = (int)get(AT_COMMAND);
 	env->counters = (int)get(AT_COUNTERS);
-	env->counter_interval_ns = (uint64_t)get(AT_COUNTER_INTERVAL_US) * 1000;
-	/* not used yet, but a mistake in them is said */
-	get(AT_COUNTERS);
-	get(AT_COUNTER_INTERVAL_US);
+	interval_us = get(AT_COUNTER_INTERVAL_US);
+	env->counter_interval_ns = (uint64_t)(interval_us < INTERVAL_US_MOST ? interval_us : INTERVAL_US_MOST) * 1000;
 }

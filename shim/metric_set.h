@@ -8,6 +8,7 @@
 #include "pm_api.h"
 
 #define METRIC_SLOTS 12u
+#define METRIC_SLOT_SM_ACTIVE 6u
 
 struct metric_set {
 	unsigned count;

@@ -74,6 +74,17 @@ static void put_wake(struct thread *t, uint64_t now_ns, uint64_t silence_ns)
 	errno = saved;
 }
 
+/*
+ * The hooked call in progress on this thread. One that longjmp left (an interrupt handler's, say) lies below this frame, where nothing
+ * of it is left: it is forgotten, lest its correlation be written into somebody's variables.
+ */
+static struct call *call_in_progress(struct thread *t)
+{
+	if (t->open && (uintptr_t)t->open < (uintptr_t)__builtin_frame_address(0))
+		t->open = NULL;
+	return t->open;
+}
+
 bool recorder_begin(struct call *call, uint16_t api)
 {
 	uint64_t entry_ns = 0;
@@ -82,7 +93,7 @@ bool recorder_begin(struct call *call, uint16_t api)
 	if (!session_on())
 		return false;
 	t = thread_self();
-	if (!t || t->open)
+	if (!t || call_in_progress(t))
 		return false;
 	if (due_for_sample(&t->hook))
 		entry_ns = host_now();
@@ -133,7 +144,7 @@ uint64_t recorder_driver_begin(uint16_t api, bool device_operation, uint32_t cor
 	t = thread_self();
 	if (!t)
 		return 0;
-	if (!t->open) {
+	if (!call_in_progress(t)) {
 		t->pending_flags = 0;
 		t->driver_api = api;
 		t->driver_begin_ns = host_now();

@@ -1,12 +1,13 @@
 /*
- * One thread: a burst (enable, configure, start, decode while it lasts, stop, decode the rest, disable), then a pause so long that
- * decoding keeps within its share of one core. Between bursts the counters are free for others.
+ * One thread, begun by the first kernel: a burst (enable, configure, start, stop, decode, disable), then a pause so long that
+ * decoding keeps within its share of one core. Between bursts the counters are free for others. A device on which nothing ran
+ * during a burst is left alone until its next kernel.
  */
 #define _GNU_SOURCE
 #include "sampler.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +22,17 @@
 #include "clock.h"
 #include "log.h"
 #include "metric_set.h"
+#include "spawn.h"
 
 /* Decoding takes 30 to 100 us a sample (H200, driver 580): a tenth of a core is 1,000 to 3,000 samples a second. */
 #define CPU_SHARE 0.10
 #define BURST_NS 50000000u
-#define LOOK_NS 20000000u /* has a kernel run; is it time to stop */
+#define PAUSE_NS 20000000u /* at least: others can take the counters then */
+#define DECODE_AT_END_NS 100000000u /* what is not decoded by then is dropped: the program waits for its exit */
+#define DECODE_CALLS 64u
+/* Shorter ones than 10 us are not delivered whole; a burst should have ten. */
+#define INTERVAL_LEAST_NS 10000u
+#define INTERVAL_MOST_NS (BURST_NS / 10)
 #define HARDWARE_BUFFER_BYTES (64u << 20) /* device memory while a burst lasts */
 /*
  * Room in the counter-data image for a whole burst: when one fills up while the hardware delivers, samples are lost and others come
@@ -70,20 +77,64 @@ static struct pm_api pm;
 static enum counters_mode mode;
 static uint64_t interval_ns;
 static struct device devices[DEVICES];
-static _Atomic uint64_t busy_devices; /* bits */
-static _Atomic int stopping;
-static _Atomic int running;
+static bool initialized;             /* cuptiProfilerInitialize; this thread */
+static _Atomic uint64_t busy_devices; /* bits: a kernel ran and no burst has begun since, or it found work */
+static _Atomic uint32_t bell;        /* futex: changes when there is something to look at */
+static _Atomic uint64_t stop_by_ns;  /* 0 = go on; else the end was asked for, and what is left is due by then */
+static _Atomic uint32_t running;     /* futex: 1 = the thread lives */
+static _Atomic uint32_t in_burst;    /* device + 1 */
 
 /* Samples and bursts go to the writer through rings with one producer (this thread) and one consumer. */
-static struct sample *ring;
+static struct sample *_Atomic ring; /* NULL = no sampling */
 static _Atomic uint32_t ring_head, ring_tail;
 static struct burst bursts[BURSTS_KEPT];
 static _Atomic uint32_t burst_head, burst_tail;
 
+static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
+{
+	return syscall(SYS_futex, (uint32_t *)word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+}
+
+/* Until *word is no longer `value` or so much time is over. */
+static void sleep_on(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
+{
+	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+
+	futex(word, FUTEX_WAIT, value, &ts);
+}
+
+static void ring_bell(void)
+{
+	atomic_fetch_add(&bell, 1);
+	futex(&bell, FUTEX_WAKE, INT_MAX, NULL);
+}
+
+static bool stopping(void)
+{
+	return atomic_load(&stop_by_ns) != 0;
+}
+
 void sampler_configure(enum counters_mode with, uint64_t ns)
 {
 	mode = with;
-	interval_ns = ns;
+	interval_ns = ns < INTERVAL_LEAST_NS ? INTERVAL_LEAST_NS : ns > INTERVAL_MOST_NS ? INTERVAL_MOST_NS : ns;
+	if (mode != COUNTERS_OFF && interval_ns != ns)
+		log_line("BOUNDSHIM_COUNTER_INTERVAL_US is out of range, %u is used", (unsigned)(interval_ns / 1000));
+}
+
+/* As long as an image has room for. */
+static uint64_t burst_ns(void)
+{
+	uint64_t most = interval_ns * (IMAGE_SAMPLES_MOST * 2 / 3);
+
+	return most < BURST_NS ? most : BURST_NS;
+}
+
+/* The writer may be held up by a slow disk: no burst that it could not take. */
+static bool has_room(void)
+{
+	return atomic_load(&ring_head) - atomic_load(&ring_tail) <= RING_SAMPLES - IMAGE_SAMPLES_MOST &&
+	       atomic_load(&burst_head) - atomic_load(&burst_tail) < BURSTS_KEPT;
 }
 
 static bool put_sample(const struct sample *s)
@@ -93,7 +144,7 @@ static bool put_sample(const struct sample *s)
 	/* acquire: pairs with sampler_drain; the slot was read */
 	if (head - atomic_load_explicit(&ring_tail, memory_order_acquire) == RING_SAMPLES)
 		return false;
-	ring[head % RING_SAMPLES] = *s;
+	atomic_load_explicit(&ring, memory_order_relaxed)[head % RING_SAMPLES] = *s;
 	atomic_store_explicit(&ring_head, head + 1, memory_order_release);
 	return true;
 }
@@ -117,6 +168,8 @@ static void explain(struct burst *b, const char *what, CUptiResult result)
 		words = "not permitted; an administrator can allow it (NVreg_RestrictProfilingToAdminUsers=0, or CAP_PERFMON)";
 	else if (result == CUPTI_ERROR_HARDWARE_BUSY)
 		words = "another tool holds the counters";
+	else if (result == CUPTI_ERROR_INVALID_OPERATION)
+		words = "refused; this program seems to sample them itself";
 	else if (result == CUPTI_ERROR_NOT_SUPPORTED || result == CUPTI_ERROR_INVALID_DEVICE)
 		words = "not supported on this device";
 	else if (result == CUPTI_ERROR_OUT_OF_MEMORY)
@@ -149,11 +202,13 @@ static CUptiResult prepare(uint32_t index, struct burst *b)
 {
 	PM_PARAMS(CUpti_Profiler_Initialize_Params, init);
 	PM_PARAMS(CUpti_Device_GetChipName_Params, chip);
-	CUptiResult result;
+	CUptiResult result = CUPTI_SUCCESS;
 	uint8_t *image;
 
 	/* inside cuInit, where the tracer starts, this fails with CUPTI_ERROR_UNKNOWN (13.0): so only now, after a kernel ran */
-	result = pm.cuptiProfilerInitialize(&init);
+	if (!initialized)
+		result = pm.cuptiProfilerInitialize(&init);
+	initialized = result == CUPTI_SUCCESS;
 	if (result != CUPTI_SUCCESS) {
 		explain(b, "cuptiProfilerInitialize", result);
 		return result;
@@ -182,6 +237,7 @@ struct session {
 	struct device *device;
 	uint64_t last_end_ns; /* of the last sample kept: samples can repeat or go backwards when an image fills */
 	bool first_seen;      /* the first sample spans configuration to start: no sample */
+	bool found_work;      /* SMs were active, or nothing tells whether they were */
 };
 
 static CUptiResult reset_image(const struct session *s)
@@ -198,7 +254,7 @@ static CUptiResult reset_image(const struct session *s)
 static CUptiResult map_image(struct session *s)
 {
 	PM_PARAMS(CUpti_PmSampling_GetCounterDataSize_Params, size);
-	uint64_t samples = BURST_NS / interval_ns * 3 / 2;
+	uint64_t samples = burst_ns() / interval_ns * 3 / 2;
 	struct device *d = s->device;
 	CUptiResult result;
 	void *p;
@@ -278,12 +334,15 @@ static void close_session(struct session *s)
 	s->object = NULL;
 }
 
-static uint64_t whole_number(double value, uint32_t scale)
+/* False for what is no measurement: infinite, negative, not a number. */
+static bool whole_number(double value, uint32_t scale, uint64_t *whole)
 {
 	double scaled = value * scale + 0.5;
 
-	/* NaN fails both comparisons */
-	return scaled >= 0 && scaled < 1e18 ? (uint64_t)scaled : 0;
+	if (!(scaled >= 0 && scaled < 1e18))
+		return false;
+	*whole = (uint64_t)scaled;
+	return true;
 }
 
 /* One decoded sample: its times and values. False if it is none (see struct session). */
@@ -317,51 +376,72 @@ static bool read_sample(struct session *s, size_t at, struct burst *b)
 	sample.begin_ns = info.startTimestamp;
 	sample.duration_ns = info.endTimestamp - info.startTimestamp;
 	for (unsigned i = 0; i < set->count; i++)
-		sample.value[set->slot[i]] = whole_number(value[i], metric_info(set->slot[i]).scale);
+		if (!whole_number(value[i], metric_info(set->slot[i]).scale, &sample.value[set->slot[i]]))
+			return false;
+	if (sample.value[METRIC_SLOT_SM_ACTIVE])
+		s->found_work = true;
 	return put_sample(&sample);
 }
 
-/* After a burst: all that the hardware delivered. */
+/* The samples of the image from `from` on. */
+static void read_samples(struct session *s, struct burst *b, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		uint64_t stop_by = atomic_load_explicit(&stop_by_ns, memory_order_relaxed);
+
+		if (!(stop_by && host_now() > stop_by) && read_sample(s, i, b))
+			b->samples++;
+		else
+			b->dropped++;
+	}
+}
+
+/*
+ * After a burst: all that the hardware delivered. A call may end early, with reason OTHER or because the image is full; the records
+ * left come with the next one.
+ */
 static CUptiResult decode(struct session *s, struct burst *b)
 {
 	PM_PARAMS(CUpti_PmSampling_DecodeData_Params, data);
 	PM_PARAMS(CUpti_PmSampling_GetCounterDataInfo_Params, info);
-	CUptiResult result;
+	CUptiResult result = CUPTI_SUCCESS;
+	size_t before = 0;
 
 	data.pPmSamplingObject = s->object;
 	data.pCounterDataImage = s->device->image;
 	data.counterDataImageSize = s->device->image_bytes;
 	info.pCounterDataImage = s->device->image;
 	info.counterDataImageSize = s->device->image_bytes;
-	result = pm.cuptiPmSamplingDecodeData(&data);
-	if (result == CUPTI_SUCCESS)
-		result = pm.cuptiPmSamplingGetCounterDataInfo(&info);
-	for (size_t i = 0; result == CUPTI_SUCCESS && i < info.numCompletedSamples; i++) {
-		if (read_sample(s, i, b))
-			b->samples++;
-		else
-			b->dropped++;
+	for (unsigned calls = 0; calls < DECODE_CALLS && result == CUPTI_SUCCESS; calls++) {
+		result = pm.cuptiPmSamplingDecodeData(&data);
+		if (result == CUPTI_SUCCESS)
+			result = pm.cuptiPmSamplingGetCounterDataInfo(&info);
+		if (result != CUPTI_SUCCESS)
+			break;
+		read_samples(s, b, before, info.numCompletedSamples);
+		if (data.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS ||
+		    info.numCompletedSamples <= before)
+			break;
+		before = info.numCompletedSamples;
+		if (data.decodeStopReason != CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL)
+			continue;
+		before = 0;
+		result = reset_image(s);
 	}
 	return result;
 }
 
-static void nap(uint64_t ns)
+/* Until this time of the host's clock, or the end. */
+static void pause_until(uint64_t until_ns)
 {
-	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+	for (;;) {
+		uint32_t rung = atomic_load(&bell);
+		uint64_t now = host_now();
 
-	nanosleep(&ts, NULL);
-}
-
-/* Sleeps in short naps so that an end is noticed; returns false at the end. */
-static bool pause_for(uint64_t ns)
-{
-	while (ns && !atomic_load(&stopping)) {
-		uint64_t part = ns < LOOK_NS ? ns : LOOK_NS;
-
-		nap(part);
-		ns -= part;
+		if (stopping() || now >= until_ns)
+			return;
+		sleep_on(&bell, rung, until_ns - now);
 	}
-	return !atomic_load(&stopping);
 }
 
 static CUptiResult sample_for(struct session *s, struct burst *b)
@@ -374,7 +454,7 @@ static CUptiResult sample_for(struct session *s, struct burst *b)
 	start.pPmSamplingObject = stop.pPmSamplingObject = s->object;
 	result = pm.cuptiPmSamplingStart(&start);
 	if (result == CUPTI_SUCCESS) {
-		pause_for(BURST_NS);
+		pause_until(host_now() + burst_ns());
 		what = "cuptiPmSamplingStop";
 		result = pm.cuptiPmSamplingStop(&stop);
 	}
@@ -387,8 +467,13 @@ static CUptiResult sample_for(struct session *s, struct burst *b)
 	return result;
 }
 
-/* One burst on a device. False when this device is to be left alone from now on. */
-static bool burst_on(uint32_t index)
+static bool has_slot(const struct metric_set *set, uint8_t slot)
+{
+	return set->count && memchr(set->slot, slot, set->count);
+}
+
+/* One burst on a device; after a refusal the device is left alone. */
+static void burst_on(uint32_t index)
 {
 	struct device *d = &devices[index];
 	struct session s = {.device = d};
@@ -399,8 +484,13 @@ static bool burst_on(uint32_t index)
 	b.begin_ns = host_now();
 	if (!d->ready)
 		result = prepare(index, &b);
+	if (stopping())
+		return;
+	/* before, not after: a kernel told meanwhile asks for the next burst */
+	atomic_fetch_and(&busy_devices, ~(UINT64_C(1) << index));
 	if (result == CUPTI_SUCCESS) {
 		d->ready = 1;
+		s.found_work = !has_slot(&d->set, METRIC_SLOT_SM_ACTIVE);
 		result = open_session(&s, index, &b);
 		if (result == CUPTI_SUCCESS)
 			result = sample_for(&s, &b);
@@ -414,7 +504,8 @@ static bool burst_on(uint32_t index)
 	b.end_ns = host_now();
 	b.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	put_burst(&b);
-	return result == CUPTI_SUCCESS;
+	if (s.found_work)
+		atomic_fetch_or(&busy_devices, UINT64_C(1) << index);
 }
 
 /* The next device after `last` on which kernels ran and counters may be read, or DEVICES. */
@@ -433,84 +524,93 @@ static uint32_t next_device(uint32_t last)
 
 static void *sampler_main(void *unused)
 {
-	uint64_t began = 0, pause_ns = LOOK_NS;
-	uint32_t device = 0;
+	uint32_t device = DEVICES - 1;
 
 	(void)unused;
 	prctl(PR_SET_NAME, "boundshim-pm");
 	/* the program goes first where cores are scarce; for a thread on Linux */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
-	while (pause_for(pause_ns)) {
-		uint64_t cpu, elapsed, due;
+	while (!stopping()) {
+		uint64_t began = host_now(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), due;
+		uint32_t rung = atomic_load(&bell); /* before looking: what comes after changes it */
+		uint32_t next = next_device(device);
 
-		device = next_device(device);
-		pause_ns = LOOK_NS;
-		if (device == DEVICES) {
-			device = 0;
+		if (next == DEVICES) {
+			sleep_on(&bell, rung, BURST_NS * UINT64_C(100));
 			continue;
 		}
-		if (!began)
-			began = host_now();
-		burst_on(device);
-		/* so long that all CPU time so far is CPU_SHARE of the time since the first burst */
-		cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		elapsed = host_now() - began;
-		due = (uint64_t)((double)cpu / CPU_SHARE);
-		if (due > elapsed)
-			pause_ns = due - elapsed;
+		if (has_room()) {
+			device = next;
+			atomic_store(&in_burst, device + 1);
+			burst_on(device);
+			atomic_store(&in_burst, 0);
+		}
+		/* each burst pays for itself: an hour without work is no credit */
+		due = began + (uint64_t)((double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) / CPU_SHARE);
+		began = host_now() + PAUSE_NS;
+		pause_until(due > began ? due : began);
 	}
 	atomic_store(&running, 0);
+	futex(&running, FUTEX_WAKE, INT_MAX, NULL);
 	return NULL;
 }
 
-static int start_thread(void)
+/* Counters are off from the start. No sampling thread exists. */
+static void refuse(const char *why, const char *name)
 {
-	sigset_t all, old;
-	pthread_t thread;
-	int error;
+	struct burst b = {.begin_ns = host_now()};
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	atomic_store(&running, 1);
-	error = pthread_create(&thread, NULL, sampler_main, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (error)
-		atomic_store(&running, 0);
-	else
-		pthread_detach(thread);
-	return error;
-}
-
-void sampler_start(void *libcupti)
-{
-	struct burst b = {.reason = ""};
-	const char *missing;
-	void *p;
-
-	if (mode == COUNTERS_OFF || ring)
-		return;
-	p = mmap(NULL, RING_SAMPLES * sizeof(*ring), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		return;
-	ring = p;
-	missing = pm_load(&pm, libcupti);
-	if (missing)
-		snprintf(b.reason, sizeof(b.reason), "this CUPTI has no PM sampling (%s is missing; CUDA 12.6 brings it)",
-			 missing);
-	else if (start_thread() != 0)
-		snprintf(b.reason, sizeof(b.reason), "no thread for it");
-	if (!b.reason[0])
-		return;
-	b.begin_ns = b.end_ns = host_now();
+	snprintf(b.reason, sizeof(b.reason), "%s%s", why, name);
+	b.end_ns = b.begin_ns;
 	put_burst(&b);
 	if (mode == COUNTERS_ON)
 		log_line("hardware counters are off: %s", b.reason);
 }
 
+void sampler_start(void *libcupti)
+{
+	const char *missing;
+	void *p;
+
+	if (mode == COUNTERS_OFF || atomic_load(&ring))
+		return;
+	missing = pm_load(&pm, libcupti);
+	if (missing) {
+		refuse("this CUPTI has no PM sampling, which CUDA 12.6 brings; it lacks ", missing);
+		return;
+	}
+	p = mmap(NULL, RING_SAMPLES * sizeof(struct sample), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		refuse("no memory for samples", "");
+	else
+		/* release: pairs with sampler_saw_kernel; the table of functions is there */
+		atomic_store_explicit(&ring, p, memory_order_release);
+}
+
+void sampler_refused(const char *why)
+{
+	if (mode == COUNTERS_ON)
+		log_line("hardware counters are off: %s", why);
+}
+
 void sampler_saw_kernel(uint32_t device)
 {
-	if (device < DEVICES && !(atomic_load_explicit(&busy_devices, memory_order_relaxed) >> device & 1))
-		atomic_fetch_or(&busy_devices, UINT64_C(1) << device);
+	uint64_t bit = UINT64_C(1) << device % DEVICES;
+
+	if (device >= DEVICES || (atomic_load_explicit(&busy_devices, memory_order_relaxed) & bit) ||
+	    !atomic_load_explicit(&ring, memory_order_acquire) || stopping())
+		return;
+	atomic_fetch_or(&busy_devices, bit);
+	if (atomic_load(&running)) {
+		ring_bell();
+		return;
+	}
+	atomic_store(&running, 1);
+	if (spawn(sampler_main) == 0)
+		return;
+	atomic_store(&running, 0);
+	atomic_store(&ring, NULL);
+	refuse("no thread for them", "");
 }
 
 static struct bst_cell text(const char *s)
@@ -554,7 +654,7 @@ void sampler_drain(struct output *output)
 	uint32_t head = atomic_load_explicit(&ring_head, memory_order_acquire);
 
 	for (; tail != head; tail++)
-		write_sample(output, &ring[tail % RING_SAMPLES]);
+		write_sample(output, &atomic_load_explicit(&ring, memory_order_relaxed)[tail % RING_SAMPLES]);
 	atomic_store_explicit(&ring_tail, tail, memory_order_release);
 	tail = atomic_load_explicit(&burst_tail, memory_order_relaxed);
 	head = atomic_load_explicit(&burst_head, memory_order_acquire);
@@ -575,26 +675,39 @@ void sampler_drain(struct output *output)
 	atomic_store_explicit(&burst_tail, tail, memory_order_release);
 }
 
-void sampler_stop(uint64_t timeout_ns)
+void sampler_end(void)
 {
-	uint64_t waited = 0;
+	atomic_store(&stop_by_ns, host_now() + DECODE_AT_END_NS);
+	ring_bell();
+}
 
-	atomic_store(&stopping, 1);
-	while (atomic_load(&running) && waited < timeout_ns) {
-		nap(2000000);
-		waited += 2000000;
-	}
+bool sampler_await(uint64_t timeout_ns)
+{
+	uint64_t until = host_now() + timeout_ns, now;
+
+	while (atomic_load(&running) && (now = host_now()) < until)
+		sleep_on(&running, 1, until - now);
+	return !atomic_load(&running);
 }
 
 void sampler_forget(void)
 {
-	ring = NULL;
+	void *p = atomic_load(&ring);
+
+	if (p)
+		munmap(p, RING_SAMPLES * sizeof(struct sample));
+	for (uint32_t i = 0; i < DEVICES; i++)
+		if (devices[i].image)
+			munmap(devices[i].image, devices[i].image_bytes);
+	memset(devices, 0, sizeof(devices));
+	initialized = false;
+	atomic_store(&ring, NULL);
 	atomic_store(&running, 0);
-	atomic_store(&stopping, 0);
+	atomic_store(&in_burst, 0);
+	atomic_store(&stop_by_ns, 0);
 	atomic_store(&busy_devices, 0);
 	atomic_store(&ring_head, 0);
 	atomic_store(&ring_tail, 0);
 	atomic_store(&burst_head, 0);
 	atomic_store(&burst_tail, 0);
-	memset(devices, 0, sizeof(devices));
 }

@@ -19,17 +19,23 @@ enum counters_mode {
 /* Says how; before sampler_start. */
 void sampler_configure(enum counters_mode mode, uint64_t interval_ns);
 
-/* Starts the sampling thread with the CUPTI that is loaded (its dlopen handle). Once; no effect when off. */
+/* Sampling is wanted with the CUPTI that is loaded (its dlopen handle). Once; no effect when off. Only looks functions up. */
 void sampler_start(void *libcupti);
 
-/* A kernel ran on this device: worth sampling. Writer thread. */
+/* There is no CUPTI to sample with. */
+void sampler_refused(const char *why);
+
+/* A kernel ran on this device: worth sampling. The first one starts the thread. Writer thread. */
 void sampler_saw_kernel(uint32_t device);
 
 /* Rows of metric, sample and burst that wait. Writer thread. */
 void sampler_drain(struct output *output);
 
-/* Ends the burst in progress and the thread; waits at most `timeout_ns`. Writer thread, then drain once more. */
-void sampler_stop(uint64_t timeout_ns);
+/* Asks for the end of the burst in progress and of the thread, and returns at once. Writer thread. */
+void sampler_end(void);
+
+/* Waits for it, at most so long: true when the thread has ended. Writer thread, which then drains once more. */
+bool sampler_await(uint64_t timeout_ns);
 
 /* In a forked child. */
 void sampler_forget(void);

@@ -61,11 +61,13 @@ struct script script = {
 	.queue_depth = 1024,
 	.driver_version = 13000,
 	.first_correlation = 1,
+	.cupti.pm_record_bytes = 16384,
 	.lazy_loading = true,
 };
 
 static const struct script_device h200 = {
 	.name = "NVIDIA H200",
+	.chip = "GH100",
 	.cc_major = 9,
 	.sms = 132,
 	.memory_bytes = 150123053056u,
@@ -113,6 +115,7 @@ static struct script_kernel default_kernel = {
 	.registers = 32,
 	.max_threads = 1024,
 	.blocks_per_sm = 8,
+	.counters[SIM_SM_ACTIVE] = 100,
 };
 
 static struct kernel *kernels;
@@ -190,6 +193,33 @@ static void read_durations(struct script_kernel *kernel, const char *text)
 		die("a kernel needs a duration");
 }
 
+/* dram_read:90,tensor:5 */
+static void read_counters(float *counters, const char *text)
+{
+	static const char *const names[SIM_COUNTERS] = {
+		[SIM_DRAM_READ] = "dram_read", [SIM_DRAM_WRITE] = "dram_write",
+		[SIM_TENSOR] = "tensor",       [SIM_FMA] = "fma",
+		[SIM_ALU] = "alu",             [SIM_FP64] = "fp64",
+		[SIM_XU] = "xu",               [SIM_L2] = "l2",
+		[SIM_L1] = "l1",               [SIM_SM_ACTIVE] = "sm_active",
+	};
+	char *copy = need(strdup(text)), *save = NULL;
+
+	for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+		char *value = strchr(w, ':');
+		int k = 0;
+
+		if (value)
+			*value++ = 0;
+		while (k < SIM_COUNTERS && strcmp(names[k], w))
+			k++;
+		if (!value || k == SIM_COUNTERS)
+			die("counters=NAME:PERCENT,..., not %s", text);
+		counters[k] = strtof(value, NULL);
+	}
+	free(copy);
+}
+
 static void read_kernel(char **words, size_t count)
 {
 	struct kernel *k = need(calloc(1, sizeof(*k)));
@@ -213,7 +243,7 @@ static void read_kernel(char **words, size_t count)
 		else if ((v = value_of(words[i], "overlap")))
 			k->kernel.overlap_ns = number(v);
 		else if ((v = value_of(words[i], "counters")))
-			k->kernel.counters = need(strdup(v));
+			read_counters(k->kernel.counters, v);
 		else
 			die("unknown word for a kernel: %s", words[i]);
 	}
@@ -238,6 +268,8 @@ static void read_device(char **words, size_t count)
 			for (char *c = d->name; *c; c++)
 				if (*c == '_')
 					*c = ' ';
+		} else if ((v = value_of(words[i], "chip"))) {
+			snprintf(d->chip, sizeof(d->chip), "%s", v);
 		} else if ((v = value_of(words[i], "cc"))) {
 			if (sscanf(v, "%u.%u", &d->cc_major, &d->cc_minor) != 2)
 				die("cc=MAJOR.MINOR, not %s", v);
@@ -345,6 +377,10 @@ static const struct {
 	{"cupti_gap", &script.cupti.gap_ns},
 	{"cupti_node", &script.cupti.node_ns},
 	{"cupti_delay", &script.cupti.delay_ns},
+	{"pm_writeback", &script.cupti.pm_writeback_ns},
+	{"pm_decode_cost", &script.cupti.pm_decode_ns},
+	{"pm_decode_most", &script.cupti.pm_decode_most},
+	{"pm_record_bytes", &script.cupti.pm_record_bytes},
 };
 
 static const struct {
@@ -413,7 +449,11 @@ static void read_line(char **words, size_t count)
 	else if (!strcmp(words[0], "drop") && count == 3) {
 		script.cupti.drop_first = number(words[1]);
 		script.cupti.drop_count = number(words[2]);
-	} else if (!strcmp(words[0], "clock_step") && count == 3)
+	} else if (!strcmp(words[0], "pm_idle") && count == 2)
+		read_counters(script.cupti.pm_idle, words[1]);
+	else if (!strcmp(words[0], "pm_noise") && count == 2)
+		script.cupti.pm_noise = strtod(words[1], NULL);
+	else if (!strcmp(words[0], "clock_step") && count == 3)
 		sim_clock->step(sim_clock->origin() + number(words[1]),
 				words[2][0] == '-' ? -(int64_t)number(words[2] + 1)
 						   : (int64_t)number(words[2]));

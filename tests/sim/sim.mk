@@ -21,14 +21,14 @@ SIM_CFLAGS ?= -O1 -g
 SIM_INC := $(addprefix -isystem ,$(filter-out /usr/include,$(sort $(CUDA_INC) $(CUPTI_INC))))
 SIM_FLAGS := -std=gnu11 $(SIM_CFLAGS) $(SIM_SAN) -fPIC -fvisibility=hidden -fno-builtin-time \
 	-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-sign-compare \
-	-I$(SIM_DIR) -I$(SIM_OUT) $(SIM_INC) -pthread -MMD -MP
+	-I$(SIM_DIR) -I$(SIM_OUT) -I$(SIM_ROOT)/shim/empty $(SIM_INC) -pthread -MMD -MP
 SIM_LINK := -shared -Wl,-rpath,'$$ORIGIN' -Wl,--enable-new-dtags -Wl,-Bsymbolic -Wl,-z,defs -pthread $(SIM_SAN)
 
-SIM_CUDA_SRC := $(addprefix $(SIM_DIR),call.c capture.c clock.c context.c driver_copy.c driver_graph.c \
+SIM_CUDA_SRC := $(addprefix $(SIM_DIR),call.c capture.c clock.c context.c counters.c driver_copy.c driver_graph.c \
 	driver_init.c driver_launch.c driver_memory.c driver_stream.c function.c graph.c host.c memory.c \
 	script.c stream.c truth.c)
 SIM_CUDART_SRC := $(addprefix $(SIM_DIR),runtime.c runtime_copy.c runtime_graph.c runtime_register.c)
-SIM_CUPTI_SRC := $(addprefix $(SIM_DIR),cupti.c cupti_activity.c cupti_callback.c)
+SIM_CUPTI_SRC := $(addprefix $(SIM_DIR),cupti.c cupti_activity.c cupti_callback.c cupti_pm.c)
 SIM_LIBS := $(addprefix $(SIM_OUT)/,libcuda.so.1 libsimclock.so libcudart.so.12 libcudart.so.13 \
 	libcupti.so.12 libcupti.so.13)
 

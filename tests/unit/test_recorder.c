@@ -1,0 +1,378 @@
+/* From hooks and callbacks to records: what a call leaves in the ring, calls inside calls, silences, ranges, a full ring. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "shim/api.h"
+#include "shim/clock.h"
+#include "shim/loss.h"
+#include "shim/recorder.h"
+#include "shim/session.h"
+#include "shim/trace/format.h"
+
+#define LAUNCH API_cudaLaunchKernel
+#define DRIVER_LAUNCH (API_DRIVER_BASE + 307)
+
+static struct thread *t;
+
+static int set_up(void **state)
+{
+	(void)state;
+	thread_forget_all();
+	loss_reset();
+	atomic_store(&session_state_now, SESSION_ON);
+	atomic_store(&session_pending_now, 0);
+	t = thread_self();
+	assert_non_null(t);
+	return 0;
+}
+
+/* The next record, taken out; NULL if there is none. */
+static const struct record *take(void)
+{
+	static struct record kept;
+	const struct record *first;
+
+	if (ring_peek(&t->ring, &first) == 0)
+		return NULL;
+	kept = *first;
+	ring_take(&t->ring, 1);
+	return &kept;
+}
+
+static void one_call(uint16_t api, int error)
+{
+	struct call_result result = {.error = error, .stream = 0x51, .bytes = 99, .object = 0x0b};
+	struct call call;
+
+	assert_true(recorder_begin(&call, api));
+	recorder_end(&call, &result);
+}
+
+static void a_call_becomes_a_record(void **state)
+{
+	uint64_t before = host_now();
+	const struct record *r;
+
+	(void)state;
+	one_call(LAUNCH, 0);
+	r = take();
+	assert_int_equal(r->kind, RECORD_CALL);
+	assert_int_equal(r->api, LAUNCH);
+	assert_int_equal(r->flags, 0);
+	assert_int_equal(r->correlation, 0);
+	assert_true(r->begin_ns >= before && r->begin_ns + r->u.call.duration_ns <= host_now());
+	assert_int_equal(r->u.call.stream, 0x51);
+	assert_int_equal(r->u.call.bytes, 99);
+	assert_int_equal(r->u.call.object, 0x0b);
+	assert_int_equal(r->u.call.result, 0);
+	assert_null(take());
+}
+
+static void a_failed_call_keeps_its_code(void **state)
+{
+	const struct record *r;
+
+	(void)state;
+	one_call(LAUNCH, 700);
+	r = take();
+	assert_int_equal(r->u.call.result, 700);
+	assert_int_equal(r->flags, BST_ENUM_CALL_FLAG_FAILED);
+}
+
+static void a_hooked_call_inside_another_is_part_of_it(void **state)
+{
+	struct call_result result = {0};
+	struct call outer, inner;
+
+	(void)state;
+	assert_true(recorder_begin(&outer, API_cudaMemcpy));
+	assert_false(recorder_begin(&inner, LAUNCH));
+	recorder_end(&outer, &result);
+	assert_int_equal(take()->api, API_cudaMemcpy);
+	assert_null(take());
+	one_call(LAUNCH, 0);
+	assert_int_equal(take()->api, LAUNCH);
+}
+
+static void the_driver_call_inside_gives_the_correlation(void **state)
+{
+	struct call_result result = {0};
+	struct call call;
+	const struct record *r;
+
+	(void)state;
+	assert_true(recorder_begin(&call, LAUNCH));
+	assert_int_equal(recorder_driver_begin(DRIVER_LAUNCH, false, 41), 0);
+	assert_int_equal(recorder_driver_begin(DRIVER_LAUNCH, true, 42), 0);
+	recorder_end(&call, &result);
+	r = take();
+	assert_int_equal(r->correlation, 42);
+	assert_int_equal(r->flags, 0);
+	assert_null(take());
+}
+
+static void further_operations_of_a_call_have_nested_records(void **state)
+{
+	struct call_result result = {0};
+	struct call call;
+	const struct record *r;
+	uint64_t begin;
+
+	(void)state;
+	assert_true(recorder_begin(&call, API_cudaMemcpy));
+	assert_int_equal(recorder_driver_begin(DRIVER_LAUNCH, true, 42), 0);
+	begin = recorder_driver_begin(DRIVER_LAUNCH, true, 43);
+	assert_int_not_equal(begin, 0);
+	recorder_driver_end(DRIVER_LAUNCH, begin, 43, 0);
+	recorder_end(&call, &result);
+	r = take();
+	assert_int_equal(r->correlation, 43);
+	assert_int_equal(r->flags, BST_ENUM_CALL_FLAG_DRIVER | BST_ENUM_CALL_FLAG_NESTED);
+	assert_int_equal(take()->correlation, 42);
+	assert_null(take());
+}
+
+static void a_driver_call_that_no_hook_saw_has_a_record(void **state)
+{
+	uint64_t begin = recorder_driver_begin(DRIVER_LAUNCH, true, 7);
+	const struct record *r;
+
+	(void)state;
+	assert_int_not_equal(begin, 0);
+	recorder_driver_end(DRIVER_LAUNCH, begin, 7, 1);
+	r = take();
+	assert_int_equal(r->api, DRIVER_LAUNCH);
+	assert_int_equal(r->correlation, 7);
+	assert_int_equal(r->begin_ns, begin);
+	assert_int_equal(r->u.call.result, 1);
+	assert_int_equal(r->flags, BST_ENUM_CALL_FLAG_DRIVER | BST_ENUM_CALL_FLAG_FAILED);
+	assert_null(take());
+}
+
+static void flags_of_callbacks_go_to_the_call_in_progress_only(void **state)
+{
+	struct call_result result = {0};
+	struct call call;
+
+	(void)state;
+	recorder_flag(BST_ENUM_CALL_FLAG_MODULE_LOADED);
+	assert_true(recorder_begin(&call, LAUNCH));
+	recorder_flag(BST_ENUM_CALL_FLAG_CAPTURED);
+	recorder_end(&call, &result);
+	assert_int_equal(take()->flags, BST_ENUM_CALL_FLAG_CAPTURED);
+	one_call(LAUNCH, 0);
+	assert_int_equal(take()->flags, 0);
+}
+
+static void a_silence_is_explained_once(void **state)
+{
+	const struct record *r;
+
+	(void)state;
+	one_call(LAUNCH, 0);
+	assert_int_equal(take()->kind, RECORD_CALL);
+	t->last_end_ns -= 5000000;
+	one_call(LAUNCH, 0);
+	assert_int_equal(take()->kind, RECORD_CALL);
+	r = take();
+	assert_int_equal(r->kind, RECORD_WAKE);
+	assert_true(r->u.wake.silence_ns >= 5000000 && r->u.wake.silence_ns < 1000000000);
+	assert_true(r->u.wake.cpu_ns > 0);
+	one_call(LAUNCH, 0);
+	assert_int_equal(take()->kind, RECORD_CALL);
+	assert_null(take());
+}
+
+static uint32_t lost(void)
+{
+	uint32_t losses[BST_CAUSE_COUNT];
+
+	loss_read(losses);
+	return losses[BST_ENUM_LOSS_RING_FULL - 1];
+}
+
+static void what_a_full_ring_loses_is_counted_and_placed(void **state)
+{
+	uint64_t last_kept = 0, first_after;
+	const struct record *r;
+	unsigned kept = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < RING_RECORDS + 100; i++)
+		one_call(LAUNCH, 0);
+	assert_int_equal(lost(), 100);
+	while ((r = take())) {
+		assert_int_equal(r->kind, RECORD_CALL);
+		last_kept = r->begin_ns;
+		kept++;
+	}
+	assert_int_equal(kept, RING_RECORDS);
+	one_call(LAUNCH, 0);
+	r = take();
+	assert_int_equal(r->kind, RECORD_LOST);
+	assert_int_equal(r->u.lost.count, 100);
+	assert_true(r->begin_ns > last_kept);
+	first_after = r->u.lost.end_ns;
+	r = take();
+	assert_int_equal(r->kind, RECORD_CALL);
+	assert_int_equal(r->begin_ns, first_after);
+	assert_null(take());
+	one_call(LAUNCH, 0);
+	assert_int_equal(take()->kind, RECORD_CALL);
+	assert_int_equal(lost(), 100);
+}
+
+static void the_note_of_a_loss_needs_a_place_too(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < RING_RECORDS + 3; i++)
+		one_call(LAUNCH, 0);
+	assert_non_null(take());
+	one_call(LAUNCH, 0); /* one place is not enough for the note and the call */
+	assert_int_equal(lost(), 4);
+	assert_non_null(take());
+	one_call(LAUNCH, 0);
+	assert_int_equal(lost(), 4);
+}
+
+static void errno_is_the_programs(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < RING_RECORDS + 100; i++) {
+		t->last_end_ns -= i % 50 ? 0 : 5000000;
+		errno = 1234;
+		one_call(LAUNCH, 0);
+		assert_int_equal(errno, 1234);
+	}
+	errno = 1234;
+	recorder_range(&(struct range_event){.kind = BST_ENUM_RANGE_KIND_PUSH});
+	recorder_node(&(struct node_event){.kind = BST_ENUM_NODE_KIND_CREATED});
+	assert_int_equal(errno, 1234);
+}
+
+static uint32_t range_of_a_node(void)
+{
+	recorder_node(&(struct node_event){.kind = BST_ENUM_NODE_KIND_CREATED, .node = 5, .graph = 6});
+	return take()->u.node.range;
+}
+
+static void range(uint8_t kind, uint32_t name)
+{
+	recorder_range(&(struct range_event){.kind = kind, .name = name});
+	assert_int_equal(take()->kind, RECORD_RANGE);
+}
+
+static void nodes_carry_the_range_in_force(void **state)
+{
+	(void)state;
+	assert_int_equal(range_of_a_node(), 0);
+	range(BST_ENUM_RANGE_KIND_PUSH, 11);
+	range(BST_ENUM_RANGE_KIND_PUSH, 22);
+	assert_int_equal(range_of_a_node(), 22);
+	range(BST_ENUM_RANGE_KIND_MARK, 33);
+	range(BST_ENUM_RANGE_KIND_START, 44);
+	assert_int_equal(range_of_a_node(), 22);
+	range(BST_ENUM_RANGE_KIND_POP, 0);
+	assert_int_equal(range_of_a_node(), 11);
+	range(BST_ENUM_RANGE_KIND_POP, 0);
+	range(BST_ENUM_RANGE_KIND_POP, 0);
+	assert_int_equal(range_of_a_node(), 0);
+	for (uint32_t i = 1; i <= RANGE_DEPTH + 10; i++)
+		range(BST_ENUM_RANGE_KIND_PUSH, i);
+	assert_int_equal(range_of_a_node(), RANGE_DEPTH);
+	for (uint32_t i = 0; i < RANGE_DEPTH + 9; i++)
+		range(BST_ENUM_RANGE_KIND_POP, 0);
+	assert_int_equal(range_of_a_node(), 1);
+}
+
+static void a_node_names_the_call_that_made_it(void **state)
+{
+	struct call_result result = {0};
+	struct call call;
+	const struct record *r;
+	uint64_t begin;
+
+	(void)state;
+	assert_true(recorder_begin(&call, LAUNCH));
+	begin = call.begin_ns;
+	recorder_node(&(struct node_event){.kind = BST_ENUM_NODE_KIND_CREATED, .node = 5, .graph = 6});
+	recorder_end(&call, &result);
+	r = take();
+	assert_int_equal(r->kind, RECORD_NODE);
+	assert_int_equal(r->api, LAUNCH);
+	assert_int_equal(r->begin_ns, begin);
+}
+
+static jmp_buf back;
+
+static void __attribute__((noinline)) leave_a_call_by_longjmp(void)
+{
+	char deep[4096];
+	struct call call;
+
+	memset(deep, 0, sizeof(deep));
+	if (recorder_begin(&call, LAUNCH))
+		longjmp(back, deep[17] + 1);
+}
+
+static void a_call_left_by_longjmp_is_forgotten(void **state)
+{
+	uint64_t begin;
+
+	(void)state;
+	if (setjmp(back) == 0)
+		leave_a_call_by_longjmp();
+	begin = recorder_driver_begin(DRIVER_LAUNCH, true, 9);
+	assert_int_not_equal(begin, 0);
+	recorder_driver_end(DRIVER_LAUNCH, begin, 9, 0);
+	assert_int_equal(take()->correlation, 9);
+	if (setjmp(back) == 0)
+		leave_a_call_by_longjmp();
+	one_call(LAUNCH, 0);
+	assert_int_equal(take()->kind, RECORD_CALL);
+}
+
+static void nothing_is_recorded_when_tracing_is_off(void **state)
+{
+	struct call call;
+
+	(void)state;
+	atomic_store(&session_state_now, SESSION_OFF);
+	assert_false(recorder_begin(&call, LAUNCH));
+	assert_int_equal(recorder_driver_begin(DRIVER_LAUNCH, true, 1), 0);
+	recorder_range(&(struct range_event){.kind = BST_ENUM_RANGE_KIND_MARK});
+	recorder_node(&(struct node_event){.kind = BST_ENUM_NODE_KIND_CREATED});
+	assert_null(take());
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_call_becomes_a_record),
+		TEST(a_failed_call_keeps_its_code),
+		TEST(a_hooked_call_inside_another_is_part_of_it),
+		TEST(the_driver_call_inside_gives_the_correlation),
+		TEST(further_operations_of_a_call_have_nested_records),
+		TEST(a_driver_call_that_no_hook_saw_has_a_record),
+		TEST(flags_of_callbacks_go_to_the_call_in_progress_only),
+		TEST(a_silence_is_explained_once),
+		TEST(what_a_full_ring_loses_is_counted_and_placed),
+		TEST(the_note_of_a_loss_needs_a_place_too),
+		TEST(errno_is_the_programs),
+		TEST(nodes_carry_the_range_in_force),
+		TEST(a_node_names_the_call_that_made_it),
+		TEST(a_call_left_by_longjmp_is_forgotten),
+		TEST(nothing_is_recorded_when_tracing_is_off),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
