@@ -253,8 +253,8 @@ $(B)/%.a:
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-# The export list is hooks.def and nothing beside it.
-$(B)/exports.map: shim/exports.map.in shim/hooks.def $(B)/flags
+# The export list is hooks.def and library.def and nothing beside them.
+$(B)/exports.map: shim/exports.map.in shim/hooks.def shim/library.def $(B)/flags
 	$(Q)$(CC) -std=c11 -E -P -x c -I. -o $@ $<
 
 $(B)/libboundshim.so: $(SHIM_OBJ) $(TRACE_PIC_OBJ) $(B)/exports.map

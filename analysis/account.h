@@ -2,6 +2,7 @@
 #ifndef ACCOUNT_H
 #define ACCOUNT_H
 
+#include "counters.h"
 #include "decide.h"
 #include "gaps.h"
 #include "idle.h"
@@ -17,6 +18,7 @@
 struct signature_label {
 	struct decide_input input;
 	struct decision decision;
+	struct kernel_counters counters; /* measures are unknown where nothing was sampled */
 };
 
 /* What happened with a kernel signature in the steady window. */

@@ -15,8 +15,12 @@
 /* Half of an interval, of the scale: wider ones tell too little. Labels need a lead of 10 points. */
 #define NARROW 0.10
 
-/* Where noise and prior leave this share of the prior's variance open, the prior has spoken, not the data. */
-#define OPEN_SHARE 0.5
+/*
+ * Where noise and prior leave this share of the prior's variance open, the prior has spoken, not the data. That may decide
+ * only where all kernels are so much alike that it hardly matters.
+ */
+#define OPEN_SHARE  0.5
+#define VERY_NARROW 0.03
 
 #define FEW_SAMPLES 8
 #define FEW_FULL    1.0
@@ -244,9 +248,10 @@ static double half_width(const struct unmix_sum *sum)
 
 static bool is_narrow(const struct solve *s, const struct unmix_sum *sum)
 {
-	double prior = s->unmix.prior_deviation;
+	double prior = s->unmix.prior_deviation, half = half_width(sum);
+	double open = sum->deviation * sum->deviation;
 
-	return half_width(sum) <= NARROW && sum->deviation * sum->deviation <= OPEN_SHARE * prior * prior;
+	return half <= VERY_NARROW || (half <= NARROW && open <= OPEN_SHARE * prior * prior);
 }
 
 /* Value and interval, in the metric's unit. */
@@ -472,7 +477,10 @@ static int solve_metric(struct solve *s, unsigned metric)
 	for (size_t r = 0; s->unmix.used && r < a->records; r++)
 		if (is_loose(s, r))
 			try_merge(s, r);
-	a->summary.lag_ns[metric] = s->unmix.lag_ns;
+	/* What the shift took up is lag too, but for the offset of the clocks. */
+	a->summary.lag_ns[metric] =
+		s->unmix.lag_ns + (double)(a->shift_ns - a->summary.align.offset_ns);
+	a->lag_deviation_ns[metric] = s->unmix.used ? s->unmix.lag_deviation_ns : HUGE_VAL;
 	unmix_fini(&s->unmix);
 	return 0;
 }

@@ -42,6 +42,8 @@ struct attribute {
 	struct sample_rows rows;
 	struct align_interval *hole;
 	size_t holes, hole_capacity, hole_at;
+	int64_t shift_ns; /* added to the times of kernels */
+	double lag_deviation_ns[ATTRIBUTE_METRICS]; /* of summary.lag_ns */
 	bool burst; /* the next sample is the first of one */
 	uint64_t sample_end_ns; /* of the last good sample */
 	struct quantile lengths; /* of good samples */

@@ -4,9 +4,11 @@
  * Thresholds are Nsight Compute's (SpeedOfLight.py, Nsight Compute 2025): below 60 % of peak in
  * both SM and memory it speaks of latency, or of a small grid where waves < 1; above, of the larger
  * one if it leads by 10 points, else of balance; from 80 % on of the larger one whatever the lead.
- * Two differences, both on purpose: its "memory" is the largest of DRAM, L2 and L1, here they are
- * units of their own; and a kernel shorter than three launch floors counts as too small, whatever
- * its grid.
+ * Three differences, all on purpose. Its "memory" is the largest of DRAM, L2 and L1, here they are
+ * units of their own. A cache is named only where it leads pipes and DRAM by 10 points: what keeps
+ * those busy passes through it (a GEMM of wgmma instructions reads its operands from shared memory:
+ * tensor pipe 95 %, L1 98 % on an H200, and it is the pipe that binds). And a kernel shorter than
+ * three launch floors counts as too small, whatever its grid.
  *
  * Without utilisations the geometry can only say that a kernel is too small, and does so where no
  * unit can reach 60 %: where fewer than 60 % of the SMs have a block, or where the kernel is that
@@ -34,18 +36,30 @@ static struct decision label(enum leaf leaf, double confidence, enum evidence ev
 	return (struct decision){leaf_pillar(leaf), leaf, LEAF_UNKNOWN, confidence, evidence};
 }
 
-/* The busiest known unit, or UNIT_COUNT; leaves of `but` are passed over (LEAF_COUNT: none is). */
-static enum unit busiest(const struct decide_input *in, enum leaf but)
+/* The busiest known unit that is a cache or is none, or UNIT_COUNT; the leaf `but` is passed over. */
+static enum unit busiest_of(const struct decide_input *in, bool caches, enum leaf but)
 {
 	enum unit best = UNIT_COUNT;
 
 	for (unsigned u = 0; u < UNIT_COUNT; u++) {
-		if (!in->unit_pct[u].known || unit_leaf[u] == but)
+		if (!in->unit_pct[u].known || unit_leaf[u] == but ||
+		    (unit_leaf[u] == LEAF_CACHE) != caches)
 			continue;
 		if (best == UNIT_COUNT || in->unit_pct[u].value > in->unit_pct[best].value)
 			best = (enum unit)u;
 	}
 	return best;
+}
+
+/* The busiest unit: a cache only if it leads. UNIT_COUNT if none is known. */
+static enum unit busiest(const struct decide_input *in)
+{
+	enum unit end = busiest_of(in, false, LEAF_COUNT);
+	enum unit cache = busiest_of(in, true, LEAF_COUNT);
+
+	if (end == UNIT_COUNT || cache == UNIT_COUNT)
+		return end == UNIT_COUNT ? cache : end;
+	return in->unit_pct[cache].value >= in->unit_pct[end].value + LEAD_PCT ? cache : end;
 }
 
 static bool too_short(const struct decide_input *in)
@@ -69,7 +83,8 @@ static double trust(const struct decide_input *in, double margin)
 static struct decision decide_busy(const struct decide_input *in, enum unit first)
 {
 	double value = in->unit_pct[first].value;
-	enum unit second = busiest(in, unit_leaf[first]);
+	/* caches lead already, or are no rivals */
+	enum unit second = busiest_of(in, false, unit_leaf[first]);
 	double lead = second == UNIT_COUNT ? 100 : value - in->unit_pct[second].value;
 	struct decision d =
 		label(unit_leaf[first], trust(in, fmin(value - BOUND_PCT, lead)), in->evidence);
@@ -116,7 +131,7 @@ static struct decision decide_geometry(const struct decide_input *in)
 
 struct decision decide(const struct decide_input *in)
 {
-	enum unit first = busiest(in, LEAF_COUNT);
+	enum unit first = busiest(in);
 
 	if (in->collective)
 		return label(LEAF_COMMUNICATION, 0.9, EVIDENCE_PRIOR);

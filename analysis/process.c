@@ -143,7 +143,7 @@ static int find_steps(struct work *w)
 
 		if (!d)
 			continue;
-		w->label[i] = summary_labels(v, i, d, &a->label_count);
+		w->label[i] = summary_labels(v, i, d, w->survey.counters, &a->label_count);
 		if (!w->label[i])
 			return -1;
 		a->label = w->label[i];

@@ -80,6 +80,7 @@ struct kernel_report {
 	struct verdict verdict;
 	enum leaf leans; /* for latency: the unit that it leans to; LEAF_UNKNOWN if none */
 	enum evidence evidence;
+	double samples; /* of the counters: its time in samples over their length; 0 = not sampled */
 	struct measure tensor_pct, fma_pct, dram_pct, l2_pct, l1_pct;
 	struct measure waves;
 	struct measure flops; /* per launch */

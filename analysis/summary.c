@@ -12,7 +12,8 @@
 #include "verdict.h"
 
 struct signature_label *summary_labels(const struct vocabulary *v, uint32_t device,
-				       const struct device_survey *survey, size_t *count)
+				       const struct device_survey *survey,
+				       const struct counters *counters, size_t *count)
 {
 	struct device_shape shape = device_shape_of(v, device);
 	struct signature_label *labels;
@@ -36,6 +37,8 @@ struct signature_label *summary_labels(const struct vocabulary *v, uint32_t devi
 			in->waves = geometry_waves(&shape, &v->signature[i]);
 			in->coverage = geometry_coverage(&shape, &v->signature[i]);
 			in->duration_ns = (double)seen->total_ns / (double)seen->launches;
+			if (counters && counters_find(counters, device, (uint32_t)i, &labels[i].counters))
+				counters_decide_input(&labels[i].counters, in);
 		}
 		labels[i].decision = decide(in);
 	}
@@ -77,6 +80,18 @@ static struct measure median_of(const struct quantile *q)
 				value * (1 + QUANTILE_ERROR)};
 }
 
+/* Bytes that a launch moves to and from DRAM: the share of peak bandwidth, for as long as it runs. */
+static struct measure dram_bytes(const struct summary_input *in, const struct kernel_report *k)
+{
+	struct peaks peaks = peaks_of(&in->trace->vocabulary, in->device);
+	double scale = peaks.dram_bytes_per_s.value / 100 * k->mean_ns / 1e9;
+
+	if (!k->dram_pct.known || !peaks.dram_bytes_per_s.known)
+		return (struct measure){0};
+	return (struct measure){true, k->dram_pct.value * scale, k->dram_pct.low * scale,
+				k->dram_pct.high * scale};
+}
+
 static void fill_kernel(const struct summary_input *in, uint32_t signature, double window_ns,
 			struct kernel_report *k)
 {
@@ -107,6 +122,13 @@ static void fill_kernel(const struct summary_input *in, uint32_t signature, doub
 	k->leans = label->decision.leans;
 	k->evidence = label->decision.evidence;
 	k->waves = label->input.waves;
+	k->tensor_pct = label->counters.tensor;
+	k->fma_pct = label->counters.fma;
+	k->dram_pct = counters_dram(&label->counters);
+	k->l2_pct = label->counters.l2;
+	k->l1_pct = label->counters.l1;
+	k->samples = label->counters.samples;
+	k->bytes = dram_bytes(in, k);
 	k->queue_ns = median_of(stat->queue);
 	k->gap_ns = median_of(stat->gap);
 }

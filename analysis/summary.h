@@ -10,7 +10,8 @@
  * rows, owned by the caller; NULL without memory.
  */
 struct signature_label *summary_labels(const struct vocabulary *v, uint32_t device,
-				       const struct device_survey *survey, size_t *count);
+				       const struct device_survey *survey,
+				       const struct counters *counters, size_t *count);
 
 /* What summary_device reads. `steps` is NULL where none were found. */
 struct summary_input {

@@ -83,14 +83,19 @@ int survey_init(struct survey *survey, struct trace *trace, const struct clock *
 	memset(survey, 0, sizeof(*survey));
 	if (timeline_init(&timeline, trace, clock, TIMELINE_OPS))
 		return -1;
+	survey->counters = counters_create(trace, clock);
 	while (!status && (op = timeline_op(&timeline))) {
 		struct device_survey *d =
 			device_of(survey, op->device, signatures ? signatures : 1);
 
 		status = d ? note_op(d, op) : -1;
+		if (!status && survey->counters)
+			status = counters_add(survey->counters, op);
 	}
 	survey->counts = timeline.counts;
 	timeline_fini(&timeline);
+	if (!status && survey->counters)
+		status = counters_solve(survey->counters);
 	for (unsigned i = 0; i < SURVEY_DEVICES; i++)
 		if (survey->device[i])
 			close_device(survey, survey->device[i]);
@@ -101,6 +106,8 @@ int survey_init(struct survey *survey, struct trace *trace, const struct clock *
 
 void survey_fini(struct survey *survey)
 {
+	counters_destroy(survey->counters);
+	survey->counters = NULL;
 	for (unsigned i = 0; i < SURVEY_DEVICES; i++) {
 		struct device_survey *d = survey->device[i];
 

@@ -3,6 +3,7 @@
 #ifndef SURVEY_H
 #define SURVEY_H
 
+#include "counters.h"
 #include "sequence.h"
 #include "steps.h"
 #include "timeline.h"
@@ -30,6 +31,7 @@ struct survey {
 	struct device_survey *device[SURVEY_DEVICES]; /* NULL: it did nothing */
 	struct timeline_counts counts;
 	uint64_t first_ns, last_ns; /* over all devices; 0 without operations */
+	struct counters *counters;  /* solved; NULL if nothing was sampled */
 };
 
 /* Walks all operations. -1 without memory. */

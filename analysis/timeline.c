@@ -34,7 +34,9 @@ static int is_mine(const struct timeline *t, const struct trace_chunk *c)
 {
 	if (c->bad)
 		return 0;
-	return (c->table == BST_TABLE_CALL) == (t->what == TIMELINE_CALLS);
+	if (t->what == TIMELINE_CALLS)
+		return c->table == BST_TABLE_CALL;
+	return c->table == BST_TABLE_RUN || c->table == BST_TABLE_COPY;
 }
 
 struct order {

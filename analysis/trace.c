@@ -93,12 +93,13 @@ static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
 		.time_max = rows->time_max,
 	};
 
-	if (rows->first_row > progress->rows)
+	if (rows->first_row > progress->rows && rows->table != BST_TABLE_SAMPLE)
 		note_hole(trace, rows->table, progress->seen ? progress->time_max : 0,
 			  rows->time_min);
 	/* The recorder learns of what CUPTI dropped when it drops it, somewhere since the chunk
 	 * before. */
-	if (rows->table != BST_TABLE_CALL && device_losses(chunk->losses) > progress->losses)
+	if (rows->table != BST_TABLE_CALL && rows->table != BST_TABLE_SAMPLE &&
+	    device_losses(chunk->losses) > progress->losses)
 		note_hole(trace, rows->table, progress->time_min, rows->time_max);
 	progress->seen = true;
 	progress->rows = rows->first_row + rows->count;
@@ -113,7 +114,8 @@ static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
 
 static bool is_event_table(uint16_t table)
 {
-	return table == BST_TABLE_RUN || table == BST_TABLE_COPY || table == BST_TABLE_CALL;
+	return table == BST_TABLE_RUN || table == BST_TABLE_COPY || table == BST_TABLE_CALL ||
+	       table == BST_TABLE_SAMPLE;
 }
 
 /*

@@ -34,8 +34,9 @@
 
 #define LEVERAGE_MOST 0.9
 
-/* Counters trail or lead the times of kernels by at most this. */
-#define LAG_MOST_NS 3000.0
+/* Counters trail or lead the times of kernels by at most this, and by about that. */
+#define LAG_MOST_NS      3000.0
+#define LAG_DEVIATION_NS 1000.0
 
 struct work {
 	const struct unmix_input *in;
@@ -187,32 +188,38 @@ static void find_residuals(struct work *w)
 	}
 }
 
+/* How the fit at a row changes when all kernels come 1 ns later. */
+static double lag_slope(const struct work *w, size_t row)
+{
+	const struct sample_row *r = &w->in->rows->row[row];
+	const double *value = w->u->value;
+
+	return (value[w->in->column[r->first_column]] - value[w->in->column[r->last_column]]) /
+	       (double)r->length_ns;
+}
+
 /*
  * One Gauss-Newton step for the lag: the residuals regressed on how the fit changes with it. Tensor activity comes with the kernel's times,
  * SM activity and DRAM reads a microsecond before, in data/h200-bert; with the wrong one a GEMM loses 2 points to its neighbours.
  */
 static void step_lag(struct work *w)
 {
-	double up = 0, down = 0;
+	double prior = 1 / (LAG_DEVIATION_NS * LAG_DEVIATION_NS);
+	double up = -prior * w->lag_ns, down = prior;
 
 	for (size_t row = 0; row < w->in->rows->count; row++) {
-		const struct sample_row *r = &w->in->rows->row[row];
-		const double *value = w->u->value;
 		struct cells c;
 		double slope, weight;
 
-		if (!w->kept[row] || r->first_column == r->last_column)
+		if (!w->kept[row])
 			continue;
 		c = cells_of(w, row);
 		weight = 1 / row_variance(w, &c);
-		slope = (value[w->in->column[r->first_column]] -
-			 value[w->in->column[r->last_column]]) /
-			(double)r->length_ns;
+		slope = lag_slope(w, row);
 		up += weight * slope * (double)w->residual[row];
 		down += weight * slope * slope;
 	}
-	if (down > 0)
-		w->lag_ns = fmin(fmax(w->lag_ns + up / down, -LAG_MOST_NS), LAG_MOST_NS);
+	w->lag_ns = fmin(fmax(w->lag_ns + up / down, -LAG_MOST_NS), LAG_MOST_NS);
 }
 
 /*
@@ -358,35 +365,89 @@ static double leverage(const struct work *w, const struct cells *c, double weigh
 }
 
 /*
+ * The lag is one more unknown of the normal equations: its column b = sum of weight x share x slope goes to w->down, H b to
+ * w->up, and what is left of its information, c - b' H b, is returned.
+ */
+static double border_lag(struct work *w)
+{
+	double left = 1 / (LAG_DEVIATION_NS * LAG_DEVIATION_NS);
+	double *b = w->down, *hb = w->up;
+
+	memset(b, 0, w->n * sizeof(*b));
+	for (size_t row = 0; row < w->in->rows->count; row++) {
+		struct cells c;
+		double weight, slope;
+
+		if (!w->kept[row])
+			continue;
+		c = cells_of(w, row);
+		weight = 1 / row_variance(w, &c);
+		slope = lag_slope(w, row);
+		left += weight * slope * slope;
+		for (size_t i = 0; i < c.count; i++)
+			b[cell_column(&c, i)] += weight * slope * cell_share(&c, i);
+	}
+	memcpy(hb, b, w->n * sizeof(*b));
+	envelope_solve(&w->factor, hb);
+	for (size_t i = 0; i < w->n; i++)
+		left -= b[i] * hb[i];
+	return fmax(left, DBL_MIN);
+}
+
+/* What an uncertain lag leaves open: H b b' H / (c - b' H b). */
+static void open_lag(struct work *w, double left)
+{
+	const double *hb = w->up;
+
+	for (size_t i = 0; i < w->n; i++)
+		for (size_t j = 0; j < w->n; j++)
+			w->u->covariance[i * w->n + j] += (float)(hb[i] * hb[j] / left);
+}
+
+/* The pull of one group on the values to `sum`; that on the lag is returned. */
+static double pull_of(const struct work *w, size_t group, double *sum)
+{
+	size_t turn = 0;
+	double lag = 0;
+
+	memset(sum, 0, w->n * sizeof(*sum));
+	for (size_t row = 0; row < w->in->rows->count; row++) {
+		struct cells c;
+		double weight, pull;
+
+		if (!w->kept[row] || turn++ / GROUP_TURN % UNMIX_GROUPS != group)
+			continue;
+		c = cells_of(w, row);
+		weight = 1 / row_variance(w, &c);
+		pull = weight * (double)w->residual[row] / (1 - leverage(w, &c, weight));
+		lag += pull * lag_slope(w, row);
+		for (size_t i = 0; i < c.count; i++)
+			sum[cell_column(&c, i)] += pull * cell_share(&c, i);
+	}
+	return lag;
+}
+
+/*
  * How each group of samples pulls: H x sum of weight x share x r / (1 - leverage), the first order of leaving it out. Their
  * squares sum to the sandwich covariance that is right whatever the variances (White 1980), clustered (Liang and Zeger 1986), corrected for
  * leverage (HC3 of MacKinnon and White 1985).
  */
 static void find_changes(struct work *w)
 {
-	size_t turn = 0, n = w->n;
+	double left = border_lag(w), *sum = w->down;
+	const double *hb = w->up;
 
 	for (size_t g = 0; g < UNMIX_GROUPS; g++) {
-		double *sum = w->up;
+		double lag = pull_of(w, g, sum);
 
-		memset(sum, 0, n * sizeof(*sum));
-		turn = 0;
-		for (size_t row = 0; row < w->in->rows->count; row++) {
-			struct cells c;
-			double weight, pull;
-
-			if (!w->kept[row] || turn++ / GROUP_TURN % UNMIX_GROUPS != g)
-				continue;
-			c = cells_of(w, row);
-			weight = 1 / row_variance(w, &c);
-			pull = weight * (double)w->residual[row] / (1 - leverage(w, &c, weight));
-			for (size_t i = 0; i < c.count; i++)
-				sum[cell_column(&c, i)] += pull * cell_share(&c, i);
-		}
+		for (size_t i = 0; i < w->n; i++)
+			lag -= hb[i] * sum[i];
 		envelope_solve(&w->factor, sum);
-		for (size_t i = 0; i < n; i++)
-			w->u->change[g * n + i] = (float)sum[i];
+		for (size_t i = 0; i < w->n; i++)
+			w->u->change[g * w->n + i] = (float)(sum[i] - hb[i] * lag / left);
 	}
+	open_lag(w, left);
+	w->u->lag_deviation_ns = 1 / sqrt(left);
 }
 
 static int solve(struct work *w)

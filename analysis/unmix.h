@@ -31,6 +31,7 @@ struct unmix {
 	double prior;       /* what columns of which nothing is known are drawn to */
 	double prior_deviation;
 	double lag_ns;           /* how much later than kernels what is measured comes */
+	double lag_deviation_ns; /* standard deviation of that */
 	uint64_t used, left_out; /* samples */
 };
 

@@ -23,6 +23,8 @@ enum slot {
 	ATTRIBUTE,
 	CLOCK,
 	LOSS,
+	METRIC,
+	BURST,
 };
 
 struct signature_key {
@@ -77,6 +79,8 @@ void vocabulary_fini(struct vocabulary *v)
 	free(v->attribute);
 	free(v->clock);
 	free(v->loss);
+	free(v->metric);
+	free(v->burst);
 	vocabulary_init(v);
 }
 
@@ -331,6 +335,36 @@ static void add_costs(struct vocabulary *v, const struct bst_rows *rows)
 	}
 }
 
+static void add_metrics(struct vocabulary *v, const struct bst_rows *rows)
+{
+	for (uint32_t i = 0; i < rows->count && v->metric_count < ROWS_LIMIT; i++) {
+		if (RESERVE(v, metric, METRIC, v->metric_count + 1))
+			return;
+		v->metric[v->metric_count++] = (struct metric_row){
+			.set = (uint32_t)bst_value(rows, BST_METRIC_SET, i, 0),
+			.slot = (uint32_t)bst_value(rows, BST_METRIC_SLOT, i, UINT32_MAX),
+			.name = row_text(v, rows, BST_METRIC_NAME, i),
+			.scale = (double)bst_value(rows, BST_METRIC_SCALE, i, 1),
+		};
+	}
+}
+
+static void add_bursts(struct vocabulary *v, const struct bst_rows *rows)
+{
+	for (uint32_t i = 0; i < rows->count && v->burst_count < ROWS_LIMIT; i++) {
+		if (RESERVE(v, burst, BURST, v->burst_count + 1))
+			return;
+		v->burst[v->burst_count++] = (struct burst_row){
+			.device = (uint32_t)bst_value(rows, BST_BURST_DEVICE, i, 0),
+			.samples = bst_value(rows, BST_BURST_SAMPLES, i, 0),
+			.dropped = bst_value(rows, BST_BURST_DROPPED, i, 0),
+			.cpu_ns = bst_value(rows, BST_BURST_CPU, i, 0),
+			.interval_ns = bst_value(rows, BST_BURST_INTERVAL, i, 0),
+			.reason = row_text(v, rows, BST_BURST_REASON, i),
+		};
+	}
+}
+
 static const struct {
 	uint16_t table;
 	void (*add)(struct vocabulary *v, const struct bst_rows *rows);
@@ -340,6 +374,7 @@ static const struct {
 	{BST_TABLE_DEVICE, add_attributes}, {BST_TABLE_CONTEXT, add_contexts},
 	{BST_TABLE_KERNEL, add_kernels},    {BST_TABLE_CLOCK, add_clocks},
 	{BST_TABLE_LOSS, add_losses},       {BST_TABLE_COST, add_costs},
+	{BST_TABLE_METRIC, add_metrics},    {BST_TABLE_BURST, add_bursts},
 };
 
 bool vocabulary_has(uint16_t table)

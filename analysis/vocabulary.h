@@ -61,6 +61,23 @@ struct cost_row {
 
 #define COST_KINDS 8
 
+/* What a slot of a sample's values holds; see metrics.def of the shim. */
+struct metric_row {
+	uint32_t set;
+	uint32_t slot;
+	const char *name; /* "dram_read", "tensor" ... */
+	double scale;
+};
+
+struct burst_row {
+	uint32_t device;
+	uint64_t samples;
+	uint64_t dropped;
+	uint64_t cpu_ns;
+	uint64_t interval_ns;
+	const char *reason; /* "" = ended as planned */
+};
+
 struct meta_row {
 	const char *key;
 	const char *value;
@@ -83,8 +100,12 @@ struct vocabulary {
 	size_t clock_count;
 	struct loss_row *loss;
 	size_t loss_count;
+	struct metric_row *metric;
+	size_t metric_count;
+	struct burst_row *burst;
+	size_t burst_count;
 	struct cost_row cost[COST_KINDS]; /* by enum cost_kind: the last, largest figures */
-	size_t capacity[11];              /* of the arrays above */
+	size_t capacity[13];              /* of the arrays above */
 	void *signature_index;            /* uthash */
 	char **text;                      /* blocks that hold all text */
 	size_t text_blocks, text_capacity, text_used, text_total;

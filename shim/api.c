@@ -1,4 +1,4 @@
-/* The names and classes of API calls, from hooks.def and driver.def. */
+/* The names, classes and libraries of API calls, from hooks.def, library.def and driver.def. */
 #include "api.h"
 
 #include <stddef.h>
@@ -8,21 +8,35 @@
 
 static const struct api_info hooks[API_HOOK_COUNT] = {
 #define HOOK(name, CLASS, params, args, stream, bytes, object) \
-	[API_##name] = {#name, BST_ENUM_CLASS_##CLASS},
+	[API_##name] = {.name = #name, .class = BST_ENUM_CLASS_##CLASS},
 #define HOOK_PTSZ(name, CLASS, params, args, stream, bytes, object) \
-	[API_##name] = {#name, BST_ENUM_CLASS_##CLASS},             \
-	[API_##name##_ptsz] = {#name "_ptsz", BST_ENUM_CLASS_##CLASS},
+	[API_##name] = {.name = #name, .class = BST_ENUM_CLASS_##CLASS},             \
+	[API_##name##_ptsz] = {.name = #name "_ptsz", .class = BST_ENUM_CLASS_##CLASS},
 #define HOOK_PTDS(name, CLASS, params, args, stream, bytes, object) \
-	[API_##name] = {#name, BST_ENUM_CLASS_##CLASS},             \
-	[API_##name##_ptds] = {#name "_ptds", BST_ENUM_CLASS_##CLASS},
+	[API_##name] = {.name = #name, .class = BST_ENUM_CLASS_##CLASS},             \
+	[API_##name##_ptds] = {.name = #name "_ptds", .class = BST_ENUM_CLASS_##CLASS},
 #include "hooks.def"
 #undef HOOK
 #undef HOOK_PTSZ
 #undef HOOK_PTDS
+#define CALL(name, LIBRARY, FAMILY, TYPE) \
+	[API_##name] = {#name, BST_ENUM_CLASS_LIBRARY, BST_ENUM_LIBRARY_##LIBRARY},
+#define CALL_64(name, LIBRARY, FAMILY, TYPE)                                        \
+	[API_##name] = {#name, BST_ENUM_CLASS_LIBRARY, BST_ENUM_LIBRARY_##LIBRARY}, \
+	[API_##name##_64] = {#name "_64", BST_ENUM_CLASS_LIBRARY, BST_ENUM_LIBRARY_##LIBRARY},
+#define OWN(name, LIBRARY) \
+	[API_##name] = {#name, BST_ENUM_CLASS_LIBRARY, BST_ENUM_LIBRARY_##LIBRARY},
+#define GETTER(name, LIBRARY) \
+	[API_##name] = {#name, BST_ENUM_CLASS_QUERY, BST_ENUM_LIBRARY_##LIBRARY},
+#include "library.def"
+#undef CALL
+#undef CALL_64
+#undef OWN
+#undef GETTER
 };
 
 static const struct api_info wanted[] = {
-#define DRIVER(name, CLASS) {#name, BST_ENUM_CLASS_##CLASS},
+#define DRIVER(name, CLASS) {.name = #name, .class = BST_ENUM_CLASS_##CLASS},
 #include "driver.def"
 #undef DRIVER
 };
@@ -46,7 +60,7 @@ int api_learn_driver(uint32_t callback_id, const char *name)
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		if (strlen(wanted[i].name) != n || strncmp(wanted[i].name, name, n) != 0)
 			continue;
-		driver[callback_id] = (struct api_info){name, wanted[i].class};
+		driver[callback_id] = (struct api_info){.name = name, .class = wanted[i].class};
 		return wanted[i].class;
 	}
 	return -1;
@@ -58,7 +72,18 @@ struct api_info api_info(uint16_t api)
 		return hooks[api];
 	if (api >= API_DRIVER_BASE && api < API_LIMIT)
 		return driver[api - API_DRIVER_BASE];
-	return (struct api_info){NULL, 0};
+	return (struct api_info){.name = NULL};
+}
+
+const char *api_library_stem(uint8_t library)
+{
+	static const char *const stems[] = {
+		[BST_ENUM_LIBRARY_CUDART] = "libcudart",     [BST_ENUM_LIBRARY_CUBLAS] = "libcublas",
+		[BST_ENUM_LIBRARY_CUBLASLT] = "libcublasLt", [BST_ENUM_LIBRARY_CUDNN] = "libcudnn",
+		[BST_ENUM_LIBRARY_NCCL] = "libnccl",
+	};
+
+	return library < sizeof(stems) / sizeof(stems[0]) ? stems[library] : NULL;
 }
 
 int api_is_device_operation(uint8_t class)

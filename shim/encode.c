@@ -11,6 +11,7 @@
 #include "api.h"
 #include "loss.h"
 #include "names.h"
+#include "shapes.h"
 
 #define HANDLE_BUCKETS (1u << 17)
 #define HANDLE_LIMIT (HANDLE_BUCKETS / 2)
@@ -29,6 +30,7 @@ static uint32_t *kernel_bucket; /* id, 0 = free */
 static struct kernel_key *kernel; /* by id */
 static uint32_t kernel_count;
 static uint32_t names_written;
+static uint32_t shapes_written;
 static uint8_t api_seen[API_LIMIT];
 
 static void *map(size_t bytes)
@@ -45,7 +47,7 @@ int encode_init(struct output *output)
 	handles = map(HANDLE_BUCKETS * sizeof(*handles));
 	kernel_bucket = map(KERNEL_BUCKETS * sizeof(*kernel_bucket));
 	kernel = map((KERNEL_LIMIT + 1) * sizeof(*kernel));
-	handle_count = kernel_count = names_written = 0;
+	handle_count = kernel_count = names_written = shapes_written = 0;
 	memset(api_seen, 0, sizeof(api_seen));
 	return handles && kernel_bucket && kernel ? 0 : -1;
 }
@@ -101,6 +103,39 @@ void encode_names(void)
 		output_add(out, BST_TABLE_STRING,
 			   (struct bst_cell[]){{.number = id}, {.text = text, .size = (uint32_t)size}});
 	}
+}
+
+static void add_shape(uint32_t id)
+{
+	const struct shape *s = shapes_get(id);
+	char detail[256];
+	size_t size = shape_detail(s, detail, sizeof(detail));
+
+	output_add(out, BST_TABLE_SHAPE,
+		   (struct bst_cell[]){{.number = id},
+				       {.number = s->library},
+				       {.number = s->operation},
+				       {.number = s->m},
+				       {.number = s->n},
+				       {.number = s->k},
+				       {.number = s->batch},
+				       {.number = s->type[0]},
+				       {.number = s->type[1]},
+				       {.number = s->type[2]},
+				       {.number = s->compute},
+				       {.number = s->flags},
+				       {.number = s->flops},
+				       {.number = s->bytes},
+				       {.text = detail, .size = (uint32_t)size}});
+}
+
+/* The shapes interned since the last call become rows, before rows that refer to them. */
+static void encode_shapes(void)
+{
+	uint32_t count = shapes_count();
+
+	while (shapes_written < count)
+		add_shape(++shapes_written);
 }
 
 static uint32_t add_kernel(uint32_t *bucket, const struct kernel_key *key)
@@ -202,7 +237,16 @@ static void encode_node(const struct thread *t, const struct record *r)
 	announce_api(r->api);
 	output_add_numbers(out, BST_TABLE_NODE,
 			   (uint64_t[]){r->u.node.node, r->u.node.graph, r->u.node.source, r->u.node.kind,
-					t->id, r->begin_ns, r->api, r->u.node.range});
+					t->id, r->begin_ns, r->api, r->u.node.range,
+					r->u.node.shape, r->u.node.library});
+}
+
+static void encode_library(const struct thread *t, const struct record *r)
+{
+	announce_api(r->api);
+	output_add_numbers(out, BST_TABLE_LIBRARY,
+			   (uint64_t[]){t->id, r->api, r->begin_ns, r->u.library.duration_ns,
+					r->u.library.shape, r->u.library.result, r->flags});
 }
 
 void encode_record(struct thread *t, const struct record *r)
@@ -227,7 +271,12 @@ void encode_record(struct thread *t, const struct record *r)
 		break;
 	case RECORD_NODE:
 		encode_names();
+		encode_shapes();
 		encode_node(t, r);
+		break;
+	case RECORD_LIBRARY:
+		encode_shapes();
+		encode_library(t, r);
 		break;
 	case RECORD_LOST:
 		output_add_numbers(out, BST_TABLE_LOSS,

@@ -60,8 +60,9 @@ static void warn_of_unknown(void)
 		size_t size = strcspn(*e, "=");
 
 		if (strncmp(*e, "BOUNDSHIM_", 10) == 0 && !known_name(*e, size))
-			log_line("unknown setting %.*s is ignored; the known ones: boundshim record --help",
-				 (int)size, *e);
+			log_line(
+				"unknown setting %.*s is ignored; the known ones: boundshim record --help",
+				(int)size, *e);
 	}
 }
 
@@ -81,7 +82,8 @@ static int choice(const char *choices, const char *value)
 	}
 }
 
-/* A number in units of 1/scale, or -1. No sign, no exponent, nothing behind it; at most nine decimals count. */
+/* A number in units of 1/scale, or -1. No sign, no exponent, nothing behind it; at most nine
+ * decimals count. */
 static int64_t number(const char *text, uint64_t scale, int decimals)
 {
 	uint64_t value = 0, unit = scale;
@@ -132,8 +134,8 @@ static int64_t get(enum index at)
 	parsed = parse(s, value);
 	if (parsed >= 0)
 		return parsed;
-	log_line("%s=%s is not understood, the default is used; see boundshim record --help", s->name,
-		 value);
+	log_line("%s=%s is not understood, the default is used; see boundshim record --help",
+		 s->name, value);
 	return s->type == CHOICE || !*s->initial ? 0 : parse(s, s->initial);
 }
 
@@ -163,5 +165,6 @@ void env_read(struct env *env)
 	env->command = (int)get(AT_COMMAND);
 	env->counters = (int)get(AT_COUNTERS);
 	interval_us = get(AT_COUNTER_INTERVAL_US);
-	env->counter_interval_ns = (uint64_t)(interval_us < INTERVAL_US_MOST ? interval_us : INTERVAL_US_MOST) * 1000;
+	env->counter_interval_ns =
+		(uint64_t)(interval_us < INTERVAL_US_MOST ? interval_us : INTERVAL_US_MOST) * 1000;
 }

@@ -35,23 +35,24 @@ struct capacity {
 
 /* In the order in which they are written: what is referred to comes first. */
 static const struct capacity capacities[] = {
-	{BST_TABLE_SCHEMA, 256, 16 << 10}, {BST_TABLE_ENUM, 128, 8 << 10},
+	{BST_TABLE_SCHEMA, 256, 16 << 10}, {BST_TABLE_ENUM, 256, 16 << 10},
 	{BST_TABLE_META, 64, 64 << 10},    {BST_TABLE_STRING, 1024, TEXT_MOST},
 	{BST_TABLE_API, 256, 16 << 10},    {BST_TABLE_THREAD, 256, 16 << 10},
 	{BST_TABLE_DEVICE, 128, 8 << 10},  {BST_TABLE_CONTEXT, 64, 0},
 	{BST_TABLE_HANDLE, 1024, 0},       {BST_TABLE_KERNEL, 1024, 0},
+	{BST_TABLE_SHAPE, 1024, 64 << 10},
 	{BST_TABLE_CLOCK, 64, 0},          {BST_TABLE_LOSS, 256, 0},
 	{BST_TABLE_COST, 64, 0},           {BST_TABLE_NODE, 2048, 0},
 	{BST_TABLE_CALL, ROWS_MOST, 0},    {BST_TABLE_WAKE, 1024, 0},
 	{BST_TABLE_RANGE, 4096, 0},        {BST_TABLE_RUN, ROWS_MOST, 0},
 	{BST_TABLE_COPY, 4096, 0},         {BST_TABLE_OVERHEAD, 1024, 0},
 	{BST_TABLE_METRIC, 64, 16 << 10},  {BST_TABLE_SAMPLE, 2048, 0},
-	{BST_TABLE_BURST, 64, 16 << 10},
+	{BST_TABLE_BURST, 64, 16 << 10},   {BST_TABLE_LIBRARY, ROWS_MOST, 0},
 };
 
 #define TABLES_USED (sizeof(capacities) / sizeof(capacities[0]))
 /* The first tables of `capacities` are dictionaries: a failed write keeps their rows for the next try. */
-#define DICTIONARIES 10u
+#define DICTIONARIES 11u
 
 struct output {
 	int fd;
@@ -216,7 +217,7 @@ static bool is_data(uint16_t table)
 {
 	return table == BST_TABLE_CALL || table == BST_TABLE_WAKE || table == BST_TABLE_RUN ||
 	       table == BST_TABLE_COPY || table == BST_TABLE_OVERHEAD || table == BST_TABLE_RANGE ||
-	       table == BST_TABLE_NODE;
+	       table == BST_TABLE_NODE || table == BST_TABLE_LIBRARY;
 }
 
 /* Is there room for so many bytes of this table under the size limit? The index goes beyond it rather than be missing. */
@@ -289,7 +290,7 @@ static int flush_dictionaries(struct output *out)
 static bool has_host_times(uint16_t table)
 {
 	return table == BST_TABLE_CALL || table == BST_TABLE_WAKE || table == BST_TABLE_RANGE ||
-	       table == BST_TABLE_NODE;
+	       table == BST_TABLE_NODE || table == BST_TABLE_LIBRARY;
 }
 
 /* Losses beyond the size limit become one row at the end, so that telling them does not fill what is left. */

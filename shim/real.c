@@ -1,7 +1,7 @@
 /*
- * A process can hold two libcudarts (12 and 13, or two copies), and Python loads extensions privately (RTLD_LOCAL), where
- * dlsym(RTLD_NEXT) finds nothing. So the real function is looked up in the libraries that the caller itself depends on, and
- * remembered for each calling module.
+ * A process can hold two libcudarts or cuBLASes (12 and 13, or two copies), and Python loads extensions privately (RTLD_LOCAL),
+ * where dlsym(RTLD_NEXT) finds nothing. So the real function is looked up in the libraries that the caller itself depends on,
+ * and remembered for each calling module.
  */
 #define _GNU_SOURCE
 #include "real.h"
@@ -78,6 +78,15 @@ static void *in_handle(void *handle, const char *symbol)
 	return p && !is_hook(p) ? p : NULL;
 }
 
+/* Is this the library, by its file name: "libcublas" is libcublas.so.13 and libcublas-1a2b.so.12, not libcublasLt.so.13? */
+static int is_library(const char *path, const char *stem)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t n = strlen(stem);
+
+	return strncmp(name, stem, n) == 0 && (name[n] == '.' || name[n] == '-' || name[n] == '_');
+}
+
 /* In a module and what it depends on, breadth first, which never includes us. */
 static void *in_dependencies(const char *path, const char *symbol)
 {
@@ -91,7 +100,7 @@ static void *in_dependencies(const char *path, const char *symbol)
 }
 
 /* The main program's handle searches the global scope, where we stand first: go by the libraries it names. */
-static void *in_needed_of_main(const char *symbol)
+static void *in_needed_of_main(const char *symbol, const char *stem)
 {
 	struct link_map *map = NULL;
 	const char *strings = NULL;
@@ -103,36 +112,41 @@ static void *in_needed_of_main(const char *symbol)
 		if (d->d_tag == DT_STRTAB)
 			strings = (const char *)d->d_un.d_ptr;
 	for (const ElfW(Dyn) *d = map->l_ld; strings && !p && d->d_tag != DT_NULL; d++)
-		if (d->d_tag == DT_NEEDED && strstr(strings + d->d_un.d_val, "libcudart"))
+		if (d->d_tag == DT_NEEDED && is_library(strings + d->d_un.d_val, stem))
 			p = in_dependencies(strings + d->d_un.d_val, symbol);
 	return p;
 }
 
-/* The last resort: any libcudart in the process. */
-static int find_any_cudart(struct dl_phdr_info *info, size_t size, void *data)
+struct library_query {
+	const char *stem;
+	const char *path;
+};
+
+/* The last resort: any copy of the library in the process. */
+static int find_any(struct dl_phdr_info *info, size_t size, void *data)
 {
-	const char **path = data;
+	struct library_query *q = data;
 
 	(void)size;
-	if (!info->dlpi_name || !strstr(info->dlpi_name, "libcudart"))
+	if (!info->dlpi_name || !is_library(info->dlpi_name, q->stem))
 		return 0;
-	*path = info->dlpi_name;
+	q->path = info->dlpi_name;
 	return 1;
 }
 
-static void *look_up(const struct extent_query *caller, const char *symbol)
+static void *look_up(const struct extent_query *caller, const char *symbol, const char *stem)
 {
-	const char *path = NULL;
+	struct library_query any = {.stem = stem};
 	void *p = NULL;
 
 	if (caller->name && caller->name[0])
 		p = in_dependencies(caller->name, symbol);
 	else
-		p = in_needed_of_main(symbol);
+		p = in_needed_of_main(symbol, stem);
 	if (!p)
 		p = in_handle(RTLD_NEXT, symbol);
-	if (!p && dl_iterate_phdr(find_any_cudart, &path) && path)
-		p = in_dependencies(path, symbol);
+	if (!p && dl_iterate_phdr(find_any, &any) && any.path)
+		p = in_dependencies(any.path, symbol);
 	return p;
 }
 
@@ -168,11 +182,12 @@ static unsigned remember(const struct extent_query *q)
 static void *resolve(uint16_t api, unsigned module, uintptr_t address)
 {
 	struct extent_query q = {.address = address};
+	struct api_info info = api_info(api);
 	int saved = errno;
 	void *p;
 
 	dl_iterate_phdr(find_extent, &q);
-	p = look_up(&q, api_info(api).name);
+	p = look_up(&q, info.name, api_library_stem(info.library));
 	if (module == NO_MODULE && q.end)
 		module = remember(&q);
 	if (module != NO_MODULE && p)

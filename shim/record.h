@@ -9,12 +9,13 @@ enum record_kind {
 	RECORD_WAKE,     /* what the thread did in a silence before a call */
 	RECORD_RANGE,    /* NVTX */
 	RECORD_NODE,     /* a graph node was made */
+	RECORD_LIBRARY,  /* a call into a math library */
 	RECORD_LOST,     /* records that did not fit, at this place */
 };
 
 struct record {
 	_Alignas(64) uint8_t kind;
-	uint8_t flags; /* call: bits of call_flag in enums.def */
+	uint8_t flags; /* call, library: bits of call_flag, library_flag in enums.def */
 	uint16_t api;
 	uint32_t correlation;
 	uint64_t begin_ns; /* CLOCK_MONOTONIC */
@@ -43,8 +44,15 @@ struct record {
 			uint64_t source;
 			uint32_t graph;
 			uint32_t range; /* name of the NVTX range in force */
+			uint32_t shape; /* of the library call around it, id of shapes.h */
 			uint8_t kind;
+			uint64_t library; /* its begin, 0 if there is none */
 		} node;
+		struct {
+			uint64_t duration_ns;
+			uint32_t shape; /* id of shapes.h */
+			uint32_t result;
+		} library;
 		struct {
 			uint64_t count;
 			uint64_t end_ns;

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "loss.h"
 #include "session.h"
+#include "shapes.h"
 #include "writer.h"
 
 /* A silence worth asking about: getrusage and a CPU clock read cost about 0.5 us, half a per cent of this. */
@@ -75,14 +76,14 @@ static void put_wake(struct thread *t, uint64_t now_ns, uint64_t silence_ns)
 }
 
 /*
- * The hooked call in progress on this thread. One that longjmp left (an interrupt handler's, say) lies below this frame, where nothing
- * of it is left: it is forgotten, lest its correlation be written into somebody's variables.
+ * Is a hooked call in progress on this thread, seen from `frame`, an address on the stack? One that longjmp left (an interrupt
+ * handler's, say) is forgotten where it shows: it lies not above us, as those that called us do.
  */
-static struct call *call_in_progress(struct thread *t)
+static bool call_in_progress(struct thread *t, const void *frame)
 {
-	if (t->open && (uintptr_t)t->open < (uintptr_t)__builtin_frame_address(0))
+	if (t->open && (uintptr_t)t->open <= (uintptr_t)frame)
 		t->open = NULL;
-	return t->open;
+	return t->open != NULL;
 }
 
 bool recorder_begin(struct call *call, uint16_t api)
@@ -93,18 +94,18 @@ bool recorder_begin(struct call *call, uint16_t api)
 	if (!session_on())
 		return false;
 	t = thread_self();
-	if (!t || call_in_progress(t))
+	if (!t || call_in_progress(t, call))
 		return false;
 	if (due_for_sample(&t->hook))
 		entry_ns = host_now();
 	call->api = api;
-	call->flags = 0;
-	call->correlation = 0;
 	call->entry_ns = entry_ns;
 	call->thread = t;
 	t->open = call;
+	t->open_api = api;
+	t->open_correlation = 0;
 	t->pending_flags = 0;
-	call->begin_ns = host_now();
+	call->begin_ns = t->open_begin_ns = host_now();
 	return true;
 }
 
@@ -116,7 +117,7 @@ void recorder_end(struct call *call, const struct call_result *result)
 		.kind = RECORD_CALL,
 		.flags = (uint8_t)(t->pending_flags | (result->error ? BST_ENUM_CALL_FLAG_FAILED : 0)),
 		.api = call->api,
-		.correlation = call->correlation,
+		.correlation = t->open_correlation,
 		.begin_ns = call->begin_ns,
 		.u.call = {.duration_ns = end_ns - call->begin_ns,
 			   .stream = result->stream,
@@ -135,6 +136,53 @@ void recorder_end(struct call *call, const struct call_result *result)
 	count_self_time(&t->hook, call->entry_ns ? call->begin_ns - call->entry_ns + host_now() - end_ns : 0);
 }
 
+bool recorder_library_begin(struct library_call *call, uint16_t api)
+{
+	struct thread *t;
+
+	if (!session_on())
+		return false;
+	t = thread_self();
+	if (!t || (t->library && t->library->known))
+		return false;
+	call->api = api;
+	call->entry_ns = due_for_sample(&t->hook) ? host_now() : 0;
+	call->thread = t;
+	return true;
+}
+
+void recorder_library_enter(struct library_call *call, const struct shape *shape, uint8_t flags)
+{
+	struct thread *t = call->thread;
+
+	call->known = shape_known(shape);
+	call->shape = shapes_intern(shape);
+	call->flags = flags | (t->library ? BST_ENUM_LIBRARY_FLAG_NESTED : 0);
+	call->outer = t->library;
+	t->library = call;
+	call->begin_ns = host_now();
+}
+
+void recorder_library_end(struct library_call *call, int result)
+{
+	uint64_t end_ns = host_now();
+	struct thread *t = call->thread;
+	struct record r = {
+		.kind = RECORD_LIBRARY,
+		.flags = (uint8_t)(call->flags | (result ? BST_ENUM_LIBRARY_FLAG_FAILED : 0)),
+		.api = call->api,
+		.begin_ns = call->begin_ns,
+		.u.library = {.duration_ns = end_ns - call->begin_ns,
+			      .shape = call->shape,
+			      .result = (uint32_t)result},
+	};
+
+	t->library = call->outer;
+	put(t, &r);
+	session_called(result == 0);
+	count_self_time(&t->hook, call->entry_ns ? call->begin_ns - call->entry_ns + host_now() - end_ns : 0);
+}
+
 uint64_t recorder_driver_begin(uint16_t api, bool device_operation, uint32_t correlation)
 {
 	struct thread *t;
@@ -144,7 +192,7 @@ uint64_t recorder_driver_begin(uint16_t api, bool device_operation, uint32_t cor
 	t = thread_self();
 	if (!t)
 		return 0;
-	if (!call_in_progress(t)) {
+	if (!call_in_progress(t, __builtin_frame_address(0))) {
 		t->pending_flags = 0;
 		t->driver_api = api;
 		t->driver_begin_ns = host_now();
@@ -152,8 +200,8 @@ uint64_t recorder_driver_begin(uint16_t api, bool device_operation, uint32_t cor
 	}
 	if (!device_operation)
 		return 0;
-	if (t->open->correlation == 0) {
-		t->open->correlation = correlation;
+	if (t->open_correlation == 0) {
+		t->open_correlation = correlation;
 		return 0;
 	}
 	/* a second operation of one hooked call: a row of its own, flagged nested */
@@ -241,12 +289,18 @@ void recorder_node(const struct node_event *event)
 	if (!t)
 		return;
 	depth = t->range_depth < RANGE_DEPTH ? t->range_depth : RANGE_DEPTH;
-	r.begin_ns = t->open ? t->open->begin_ns : t->driver_api ? t->driver_begin_ns : host_now();
-	r.api = t->open ? t->open->api : t->driver_api;
+	r.begin_ns = t->open ? t->open_begin_ns : t->driver_api ? t->driver_begin_ns : host_now();
+	r.api = t->open ? t->open_api : t->driver_api;
 	r.u.node.kind = event->kind;
 	r.u.node.graph = event->graph;
 	r.u.node.node = event->node;
 	r.u.node.source = event->source;
 	r.u.node.range = depth ? t->range[depth - 1] : 0;
+	if (t->library) {
+		r.u.node.shape = t->library->shape;
+		r.u.node.library = t->library->begin_ns;
+		if (event->kind == BST_ENUM_NODE_KIND_CREATED)
+			t->library->flags |= BST_ENUM_LIBRARY_FLAG_CAPTURED;
+	}
 	put(t, &r);
 }

@@ -1,7 +1,8 @@
 /*
- * One thread, begun by the first kernel: a burst (enable, configure, start, stop, decode, disable), then a pause so long that
- * decoding keeps within its share of one core. Between bursts the counters are free for others. A device on which nothing ran
- * during a burst is left alone until its next kernel.
+ * One thread, begun by the first kernel: a burst (enable, configure, start, stop, decode, disable),
+ * then a pause so long that decoding keeps within its share of one core. Between bursts the
+ * counters are free for others. A device on which nothing ran during a burst is left alone until
+ * its next kernel.
  */
 #define _GNU_SOURCE
 #include "sampler.h"
@@ -24,19 +25,21 @@
 #include "metric_set.h"
 #include "spawn.h"
 
-/* Decoding takes 30 to 100 us a sample (H200, driver 580): a tenth of a core is 1,000 to 3,000 samples a second. */
+/* Decoding takes 30 to 100 us a sample (H200, driver 580): a tenth of a core is 1,000 to 3,000
+ * samples a second. */
 #define CPU_SHARE 0.10
 #define BURST_NS 50000000u
 #define PAUSE_NS 20000000u /* at least: others can take the counters then */
-#define DECODE_AT_END_NS 100000000u /* what is not decoded by then is dropped: the program waits for its exit */
+#define DECODE_AT_END_NS                                                                           \
+	100000000u /* what is not decoded by then is dropped: the program waits for its exit */
 #define DECODE_CALLS 64u
 /* Shorter ones than 10 us are not delivered whole; a burst should have ten. */
 #define INTERVAL_LEAST_NS 10000u
 #define INTERVAL_MOST_NS (BURST_NS / 10)
 #define HARDWARE_BUFFER_BYTES (64u << 20) /* device memory while a burst lasts */
 /*
- * Room in the counter-data image for a whole burst: when one fills up while the hardware delivers, samples are lost and others come
- * twice (CUDA 13.0, H200). 28 kB a sample there; mapped once.
+ * Room in the counter-data image for a whole burst: when one fills up while the hardware delivers,
+ * samples are lost and others come twice (CUDA 13.0, H200). 28 kB a sample there; mapped once.
  */
 #define IMAGE_SAMPLES_LEAST 64u
 #define IMAGE_SAMPLES_MOST 2048u
@@ -77,14 +80,18 @@ static struct pm_api pm;
 static enum counters_mode mode;
 static uint64_t interval_ns;
 static struct device devices[DEVICES];
-static bool initialized;             /* cuptiProfilerInitialize; this thread */
-static _Atomic uint64_t busy_devices; /* bits: a kernel ran and no burst has begun since, or it found work */
-static _Atomic uint32_t bell;        /* futex: changes when there is something to look at */
-static _Atomic uint64_t stop_by_ns;  /* 0 = go on; else the end was asked for, and what is left is due by then */
-static _Atomic uint32_t running;     /* futex: 1 = the thread lives */
-static _Atomic uint32_t in_burst;    /* device + 1 */
+static bool initialized; /* cuptiProfilerInitialize; this thread */
+static _Atomic uint64_t
+	busy_devices; /* bits: a kernel ran and no burst has begun since, or it found work */
+static _Atomic uint32_t bell; /* futex: changes when there is something to look at */
+static _Atomic uint64_t
+	stop_by_ns; /* 0 = go on; else the end was asked for, and what is left is due by then */
+static _Atomic uint32_t running;  /* futex: 1 = the thread lives */
+static _Atomic uint32_t in_burst; /* device + 1 */
+static bool overdue;              /* waited for in vain; writer thread */
 
-/* Samples and bursts go to the writer through rings with one producer (this thread) and one consumer. */
+/* Samples and bursts go to the writer through rings with one producer (this thread) and one
+ * consumer. */
 static struct sample *_Atomic ring; /* NULL = no sampling */
 static _Atomic uint32_t ring_head, ring_tail;
 static struct burst bursts[BURSTS_KEPT];
@@ -92,13 +99,15 @@ static _Atomic uint32_t burst_head, burst_tail;
 
 static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
 {
-	return syscall(SYS_futex, (uint32_t *)word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+	return syscall(SYS_futex, (uint32_t *)word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL,
+		       0);
 }
 
 /* Until *word is no longer `value` or so much time is over. */
 static void sleep_on(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 {
-	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000u),
+			      .tv_nsec = (long)(ns % 1000000000u)};
 
 	futex(word, FUTEX_WAIT, value, &ts);
 }
@@ -117,9 +126,12 @@ static bool stopping(void)
 void sampler_configure(enum counters_mode with, uint64_t ns)
 {
 	mode = with;
-	interval_ns = ns < INTERVAL_LEAST_NS ? INTERVAL_LEAST_NS : ns > INTERVAL_MOST_NS ? INTERVAL_MOST_NS : ns;
+	interval_ns = ns < INTERVAL_LEAST_NS  ? INTERVAL_LEAST_NS
+		      : ns > INTERVAL_MOST_NS ? INTERVAL_MOST_NS
+					      : ns;
 	if (mode != COUNTERS_OFF && interval_ns != ns)
-		log_line("BOUNDSHIM_COUNTER_INTERVAL_US is out of range, %u is used", (unsigned)(interval_ns / 1000));
+		log_line("BOUNDSHIM_COUNTER_INTERVAL_US is out of range, %u is used",
+			 (unsigned)(interval_ns / 1000));
 }
 
 /* As long as an image has room for. */
@@ -133,7 +145,8 @@ static uint64_t burst_ns(void)
 /* The writer may be held up by a slow disk: no burst that it could not take. */
 static bool has_room(void)
 {
-	return atomic_load(&ring_head) - atomic_load(&ring_tail) <= RING_SAMPLES - IMAGE_SAMPLES_MOST &&
+	return atomic_load(&ring_head) - atomic_load(&ring_tail) <=
+		       RING_SAMPLES - IMAGE_SAMPLES_MOST &&
 	       atomic_load(&burst_head) - atomic_load(&burst_tail) < BURSTS_KEPT;
 }
 
@@ -177,7 +190,8 @@ static void explain(struct burst *b, const char *what, CUptiResult result)
 	snprintf(b->reason, sizeof(b->reason), "%s: %s (CUPTI %d)", what, words, (int)result);
 }
 
-/* The image of counters that this process may use; the first place where a missing permission shows. */
+/* The image of counters that this process may use; the first place where a missing permission
+ * shows. */
 static uint8_t *availability(uint32_t index, CUptiResult *result)
 {
 	PM_PARAMS(CUpti_PmSampling_GetCounterAvailability_Params, p);
@@ -205,7 +219,8 @@ static CUptiResult prepare(uint32_t index, struct burst *b)
 	CUptiResult result = CUPTI_SUCCESS;
 	uint8_t *image;
 
-	/* inside cuInit, where the tracer starts, this fails with CUPTI_ERROR_UNKNOWN (13.0): so only now, after a kernel ran */
+	/* inside cuInit, where the tracer starts, this fails with CUPTI_ERROR_UNKNOWN (13.0): so
+	 * only now, after a kernel ran */
 	if (!initialized)
 		result = pm.cuptiProfilerInitialize(&init);
 	initialized = result == CUPTI_SUCCESS;
@@ -235,7 +250,8 @@ static CUptiResult prepare(uint32_t index, struct burst *b)
 struct session {
 	CUpti_PmSampling_Object *object;
 	struct device *device;
-	uint64_t last_end_ns; /* of the last sample kept: samples can repeat or go backwards when an image fills */
+	uint64_t last_end_ns; /* of the last sample kept: samples can repeat or go backwards when an
+				 image fills */
 	bool first_seen;      /* the first sample spans configuration to start: no sample */
 	bool found_work;      /* SMs were active, or nothing tells whether they were */
 };
@@ -250,7 +266,8 @@ static CUptiResult reset_image(const struct session *s)
 	return pm.cuptiPmSamplingCounterDataImageInitialize(&p);
 }
 
-/* The image's size depends on session and metrics; it is asked each time and mapped when it grew. */
+/* The image's size depends on session and metrics; it is asked each time and mapped when it grew.
+ */
 static CUptiResult map_image(struct session *s)
 {
 	PM_PARAMS(CUpti_PmSampling_GetCounterDataSize_Params, size);
@@ -268,7 +285,8 @@ static CUptiResult map_image(struct session *s)
 	if (result != CUPTI_SUCCESS)
 		return result;
 	if (size.counterDataSize > d->image_bytes) {
-		p = mmap(NULL, size.counterDataSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		p = mmap(NULL, size.counterDataSize, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (p == MAP_FAILED)
 			return CUPTI_ERROR_OUT_OF_MEMORY;
 		if (d->image)
@@ -360,7 +378,8 @@ static bool read_sample(struct session *s, size_t at, struct burst *b)
 	info.sampleIndex = values.rangeIndex = at;
 	if (pm.cuptiPmSamplingCounterDataGetSampleInfo(&info) != CUPTI_SUCCESS)
 		return false;
-	if (!s->first_seen || info.startTimestamp < s->last_end_ns || info.endTimestamp <= info.startTimestamp) {
+	if (!s->first_seen || info.startTimestamp < s->last_end_ns ||
+	    info.endTimestamp <= info.startTimestamp) {
 		s->first_seen = true;
 		if (info.endTimestamp > s->last_end_ns && info.startTimestamp >= s->last_end_ns)
 			s->last_end_ns = info.endTimestamp;
@@ -376,7 +395,8 @@ static bool read_sample(struct session *s, size_t at, struct burst *b)
 	sample.begin_ns = info.startTimestamp;
 	sample.duration_ns = info.endTimestamp - info.startTimestamp;
 	for (unsigned i = 0; i < set->count; i++)
-		if (!whole_number(value[i], metric_info(set->slot[i]).scale, &sample.value[set->slot[i]]))
+		if (!whole_number(value[i], metric_info(set->slot[i]).scale,
+				  &sample.value[set->slot[i]]))
 			return false;
 	if (sample.value[METRIC_SLOT_SM_ACTIVE])
 		s->found_work = true;
@@ -397,8 +417,8 @@ static void read_samples(struct session *s, struct burst *b, size_t from, size_t
 }
 
 /*
- * After a burst: all that the hardware delivered. A call may end early, with reason OTHER or because the image is full; the records
- * left come with the next one.
+ * After a burst: all that the hardware delivered. A call may end early, with reason OTHER or
+ * because the image is full; the records left come with the next one.
  */
 static CUptiResult decode(struct session *s, struct burst *b)
 {
@@ -532,7 +552,8 @@ static void *sampler_main(void *unused)
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
 	while (!stopping()) {
 		uint64_t began = host_now(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), due;
-		uint32_t rung = atomic_load(&bell); /* before looking: what comes after changes it */
+		uint32_t rung =
+			atomic_load(&bell); /* before looking: what comes after changes it */
 		uint32_t next = next_device(device);
 
 		if (next == DEVICES) {
@@ -546,7 +567,8 @@ static void *sampler_main(void *unused)
 			atomic_store(&in_burst, 0);
 		}
 		/* each burst pays for itself: an hour without work is no credit */
-		due = began + (uint64_t)((double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) / CPU_SHARE);
+		due = began +
+		      (uint64_t)((double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) / CPU_SHARE);
 		began = host_now() + PAUSE_NS;
 		pause_until(due > began ? due : began);
 	}
@@ -579,7 +601,8 @@ void sampler_start(void *libcupti)
 		refuse("this CUPTI has no PM sampling, which CUDA 12.6 brings; it lacks ", missing);
 		return;
 	}
-	p = mmap(NULL, RING_SAMPLES * sizeof(struct sample), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	p = mmap(NULL, RING_SAMPLES * sizeof(struct sample), PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		refuse("no memory for samples", "");
 	else
@@ -597,7 +620,8 @@ void sampler_saw_kernel(uint32_t device)
 {
 	uint64_t bit = UINT64_C(1) << device % DEVICES;
 
-	if (device >= DEVICES || (atomic_load_explicit(&busy_devices, memory_order_relaxed) & bit) ||
+	if (device >= DEVICES ||
+	    (atomic_load_explicit(&busy_devices, memory_order_relaxed) & bit) ||
 	    !atomic_load_explicit(&ring, memory_order_acquire) || stopping())
 		return;
 	atomic_fetch_or(&busy_devices, bit);
@@ -647,6 +671,34 @@ static void write_sample(struct output *output, const struct sample *s)
 	output_add_numbers(output, BST_TABLE_SAMPLE, row);
 }
 
+static void write_burst(struct output *output, const struct burst *b)
+{
+	output_add(output, BST_TABLE_BURST,
+		   (struct bst_cell[]){{.number = b->device},
+				       {.number = b->set},
+				       {.number = b->begin_ns},
+				       {.number = b->end_ns},
+				       {.number = b->interval_ns},
+				       {.number = b->samples},
+				       {.number = b->dropped},
+				       {.number = b->cpu_ns},
+				       text(b->reason)});
+}
+
+/* A burst that did not end when it was asked to. */
+static void write_overdue(struct output *output)
+{
+	uint32_t device = atomic_load(&in_burst);
+	struct burst b = {.interval_ns = interval_ns, .reason = "not ended when the program did"};
+
+	if (!overdue || !device)
+		return;
+	b.device = device - 1;
+	b.set = device;
+	b.begin_ns = b.end_ns = host_now();
+	write_burst(output, &b);
+}
+
 void sampler_drain(struct output *output)
 {
 	uint32_t tail = atomic_load_explicit(&ring_tail, memory_order_relaxed);
@@ -654,25 +706,15 @@ void sampler_drain(struct output *output)
 	uint32_t head = atomic_load_explicit(&ring_head, memory_order_acquire);
 
 	for (; tail != head; tail++)
-		write_sample(output, &atomic_load_explicit(&ring, memory_order_relaxed)[tail % RING_SAMPLES]);
+		write_sample(output, &atomic_load_explicit(
+					     &ring, memory_order_relaxed)[tail % RING_SAMPLES]);
 	atomic_store_explicit(&ring_tail, tail, memory_order_release);
 	tail = atomic_load_explicit(&burst_tail, memory_order_relaxed);
 	head = atomic_load_explicit(&burst_head, memory_order_acquire);
-	for (; tail != head; tail++) {
-		const struct burst *b = &bursts[tail % BURSTS_KEPT];
-
-		output_add(output, BST_TABLE_BURST,
-			   (struct bst_cell[]){{.number = b->device},
-					       {.number = b->set},
-					       {.number = b->begin_ns},
-					       {.number = b->end_ns},
-					       {.number = b->interval_ns},
-					       {.number = b->samples},
-					       {.number = b->dropped},
-					       {.number = b->cpu_ns},
-					       text(b->reason)});
-	}
+	for (; tail != head; tail++)
+		write_burst(output, &bursts[tail % BURSTS_KEPT]);
 	atomic_store_explicit(&burst_tail, tail, memory_order_release);
+	write_overdue(output);
 }
 
 void sampler_end(void)
@@ -681,13 +723,13 @@ void sampler_end(void)
 	ring_bell();
 }
 
-bool sampler_await(uint64_t timeout_ns)
+void sampler_await(uint64_t timeout_ns)
 {
 	uint64_t until = host_now() + timeout_ns, now;
 
 	while (atomic_load(&running) && (now = host_now()) < until)
 		sleep_on(&running, 1, until - now);
-	return !atomic_load(&running);
+	overdue = atomic_load(&running) != 0;
 }
 
 void sampler_forget(void)
@@ -701,6 +743,7 @@ void sampler_forget(void)
 			munmap(devices[i].image, devices[i].image_bytes);
 	memset(devices, 0, sizeof(devices));
 	initialized = false;
+	overdue = false;
 	atomic_store(&ring, NULL);
 	atomic_store(&running, 0);
 	atomic_store(&in_burst, 0);

@@ -1,6 +1,6 @@
 /*
- * Hardware counters: samples of the GPU's performance monitors in bursts, beside the program, within a budget of CPU time. Ends for
- * good at the first refusal, with the reason in the trace.
+ * Hardware counters: samples of the GPU's performance monitors in bursts, beside the program,
+ * within a budget of CPU time. Ends for good at the first refusal, with the reason in the trace.
  */
 #ifndef SAMPLER_H
 #define SAMPLER_H
@@ -19,7 +19,8 @@ enum counters_mode {
 /* Says how; before sampler_start. */
 void sampler_configure(enum counters_mode mode, uint64_t interval_ns);
 
-/* Sampling is wanted with the CUPTI that is loaded (its dlopen handle). Once; no effect when off. Only looks functions up. */
+/* Sampling is wanted with the CUPTI that is loaded (its dlopen handle). Once; no effect when off.
+ * Only looks functions up. */
 void sampler_start(void *libcupti);
 
 /* There is no CUPTI to sample with. */
@@ -31,11 +32,12 @@ void sampler_saw_kernel(uint32_t device);
 /* Rows of metric, sample and burst that wait. Writer thread. */
 void sampler_drain(struct output *output);
 
-/* Asks for the end of the burst in progress and of the thread, and returns at once. Writer thread. */
+/* Asks for the end of the burst in progress and of the thread, and returns at once. Writer thread.
+ */
 void sampler_end(void);
 
-/* Waits for it, at most so long: true when the thread has ended. Writer thread, which then drains once more. */
-bool sampler_await(uint64_t timeout_ns);
+/* Waits for it, at most so long. Writer thread, which then drains once more. */
+void sampler_await(uint64_t timeout_ns);
 
 /* In a forked child. */
 void sampler_forget(void);

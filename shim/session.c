@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "cudnn_graph.h"
 #include "env.h"
 #include "log.h"
 #include "loss.h"
@@ -19,6 +20,7 @@
 #include "process.h"
 #include "sampler.h"
 #include "real.h"
+#include "shapes.h"
 #include "spawn.h"
 #include "thread.h"
 #include "tracer.h"
@@ -80,7 +82,7 @@ static int open_output(void)
 
 	process_host(host, sizeof(host));
 	loss_reset();
-	if (names_init() != 0) {
+	if (names_init() != 0 || shapes_init() != 0) {
 		log_line("no memory for the trace; nothing is recorded");
 		return -1;
 	}
@@ -109,6 +111,8 @@ static void go(void)
 	else if (tracer_state() == TRACER_UNTRIED)
 		atomic_store(&session_pending_now, SESSION_WANTS_CUPTI);
 	sampler_configure(settings.counters, settings.counter_interval_ns);
+	if (tracer_state() == TRACER_OFF)
+		sampler_refused(tracer_reason());
 	atomic_fetch_or(&session_pending_now, SESSION_WANTS_EXIT);
 	atexit(at_exit);
 	set_state(SESSION_ON);
@@ -209,6 +213,8 @@ static void in_child(void)
 	writer_forget();
 	real_after_fork();
 	names_after_fork();
+	shapes_after_fork();
+	cudnn_graph_after_fork();
 	thread_forget_all();
 	tracer_forget(used_cuda);
 	set_state(SESSION_IDLE);

@@ -95,6 +95,9 @@ static uint64_t covered(const struct matrices *s, uint64_t rows, uint64_t column
 		return all;
 	if (s->stride == 0)
 		return one;
+	if (s->by_row)
+		return covered(&(struct matrices){s->type, false, false, s->ld, s->stride}, columns, rows,
+			       batch);
 	step = s->stride < 0 ? 0 - (uint64_t)s->stride : (uint64_t)s->stride;
 	if (step >= one)
 		return all;
@@ -234,7 +237,7 @@ void shape_add_gemm(struct shape *shape, const struct gemm *g)
 /* Vectors of a batch: a stride below their length makes them overlap. */
 static uint64_t vectors_bytes(const struct matrices *s, uint64_t length, uint64_t batch)
 {
-	struct matrices dense = {s->type, s->pointers, 0, s->stride};
+	struct matrices dense = {s->type, s->pointers, false, 0, s->stride};
 
 	return matrices_bytes(&dense, length, 1, batch);
 }

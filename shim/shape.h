@@ -63,11 +63,12 @@ enum scalar scalar_at(const void *p, uint8_t type);
 struct matrices {
 	uint8_t type;
 	bool pointers;  /* one pointer for each of the batch: taken to be apart */
+	bool by_row;    /* stored row by row */
 	int64_t ld;
 	int64_t stride; /* from one of the batch to the next, in elements */
 };
 
-/* Bytes that `batch` matrices of `rows` x `columns` (as stored, column by column, ld apart) cover. */
+/* Bytes that `batch` matrices of `rows` x `columns` (as stored, columns ld apart) cover. */
 uint64_t matrices_bytes(const struct matrices *matrices, uint64_t rows, uint64_t columns, uint64_t batch);
 
 /* D = alpha op(A) op(B) + beta C. */

@@ -100,6 +100,8 @@ static struct thread *attach(void)
 	t->attached_ns = t->last_end_ns = host_now();
 	t->announced = 0;
 	t->open = NULL;
+	t->library = NULL;
+	t->group.depth = t->group.count = 0;
 	t->driver_api = 0;
 	t->pending_flags = 0;
 	t->lost_count = 0;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "ring.h"
+#include "shape.h"
 
 #define THREAD_LIMIT 4096 /* live at once, 256 KiB of address space each, touched as used */
 #define RANGE_DEPTH 64
@@ -19,11 +20,28 @@ enum thread_state {
 /* A call in progress, on the stack of its hook. */
 struct call {
 	uint16_t api;
-	uint8_t flags;
-	uint32_t correlation; /* of the first device operation inside; set by the driver callback */
 	uint64_t begin_ns;
 	uint64_t entry_ns; /* 0, or the sampled time of entry, to measure the hook itself */
 	struct thread *thread;
+};
+
+/* A call into a math library in progress, on the stack of its hook. */
+struct library_call {
+	uint16_t api;
+	uint8_t flags; /* BST_ENUM_LIBRARY_FLAG_* */
+	bool known;    /* what it computes is: calls inside it are part of it */
+	uint32_t shape; /* id of shapes.h */
+	uint64_t begin_ns;
+	uint64_t entry_ns; /* as in struct call */
+	struct thread *thread;
+	struct library_call *outer;
+};
+
+/* Collectives between ncclGroupStart and ncclGroupEnd: their kernels start in the latter. */
+struct collective_group {
+	uint32_t depth;
+	uint32_t count;
+	struct shape shape;
 };
 
 /* Own cost, counted by the thread, read by the writer without order: a torn total is off by one sample. */
@@ -43,7 +61,12 @@ struct thread {
 	int announced; /* the writer wrote its dictionary row */
 
 	/* the thread's own */
-	struct call *open;    /* the hooked call in progress */
+	const struct call *open;   /* the hooked call in progress: never followed, since longjmp may have left it */
+	uint16_t open_api;         /* what it is, */
+	uint32_t open_correlation; /* the first device operation inside, set by the driver callback, */
+	uint64_t open_begin_ns;    /* and when it began */
+	struct library_call *library; /* the innermost one in progress that is recorded */
+	struct collective_group group;
 	uint16_t driver_api;  /* else the driver call in progress that no hook saw, */
 	uint64_t driver_begin_ns; /* and when it began */
 	uint64_t last_end_ns; /* of its last call */

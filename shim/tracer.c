@@ -275,6 +275,8 @@ void tracer_start(const char *wanted_library)
 	set_state(to);
 	if (to == TRACER_ON)
 		sampler_start(cupti.handle);
+	else
+		sampler_refused(reason);
 }
 
 void tracer_refuse(const char *why)

@@ -219,6 +219,7 @@ static void explain_untried(void)
 /* Records that never came are not looked for here: the analyzer knows launches without a kernel. */
 static void finish(const char *reason)
 {
+	sampler_end();
 	explain_untried();
 	flush(false);
 	tracer_flush(true);
@@ -226,6 +227,9 @@ static void finish(const char *reason)
 	drain_rings();
 	for (struct thread *t = thread_first(); t; t = t->next)
 		tell_lost(t);
+	/* CUPTI may not be called for counters once the driver's exit handlers run */
+	sampler_await(SAMPLER_LIMIT_NS);
+	sampler_drain(out);
 	encode_names();
 	describe_tracer();
 	read_clocks(BST_ENUM_CLOCK_REASON_FINISH);

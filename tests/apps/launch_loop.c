@@ -7,6 +7,7 @@
  *   sync [0]         synchronise the stream after every so many steps; 0 only at the end
  *   streams [1]      launches go round these streams
  *   threads [1]      each runs the whole loop on streams of its own
+ *   devices [1]      threads go round these devices
  *   h2d [0] d2h [0]  bytes copied each way in a step
  *   set [0]          bytes set in a step
  *   pinned [1]       host side of the copies: 1 pinned, 0 pageable
@@ -32,7 +33,7 @@ cudaError_t cudaLaunchKernel_ptsz(const void *, dim3, dim3, void **, size_t, cud
 struct options {
 	long steps, kernels, grid, block, shared, work_us, sync, streams, threads, h2d, d2h, set,
 		pinned;
-	long alloc, async, graph, host, events, wait_us, ptsz;
+	long alloc, async, graph, host, events, wait_us, ptsz, devices;
 };
 
 static struct options o;
@@ -127,7 +128,7 @@ static void *run(void *arg)
 
 	if (bytes < (size_t)o.set)
 		bytes = (size_t)o.set;
-	CHECK(cudaSetDevice(0));
+	CHECK(cudaSetDevice((int)((intptr_t)arg % o.devices)));
 	for (long s = 0; s < o.streams; s++)
 		CHECK(cudaStreamCreateWithFlags(&streams[s], cudaStreamNonBlocking));
 	CHECK(cudaEventCreate(&event));
@@ -169,7 +170,7 @@ static void *run(void *arg)
 	CHECK(cudaEventDestroy(event));
 	for (long s = 0; s < o.streams; s++)
 		CHECK(cudaStreamDestroy(streams[s]));
-	return arg;
+	return NULL;
 }
 
 int main(int argc, char **argv)
@@ -197,14 +198,15 @@ int main(int argc, char **argv)
 	OPTION(events, "events", 0);
 	OPTION(wait_us, "wait", 0);
 	OPTION(ptsz, "ptsz", 0);
+	OPTION(devices, "devices", 1);
 #undef OPTION
-	if (o.streams > STREAMS || o.threads > 256 || o.streams < 1)
+	if (o.streams > STREAMS || o.threads > 256 || o.streams < 1 || o.devices < 1)
 		return 2;
 	if (o.threads == 1) {
 		run(NULL);
 	} else {
 		for (long t = 0; t < o.threads; t++)
-			CHECK(pthread_create(&threads[t], NULL, run, NULL));
+			CHECK(pthread_create(&threads[t], NULL, run, (void *)(intptr_t)t));
 		for (long t = 0; t < o.threads; t++)
 			CHECK(pthread_join(threads[t], NULL));
 	}

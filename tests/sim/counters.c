@@ -1,4 +1,5 @@
-/* What the performance monitors of each virtual GPU count: the kernels that ran, and what the script says each of them keeps busy. */
+/* What the performance monitors of each virtual GPU count: the kernels that ran, and what the
+ * script says each of them keeps busy. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,9 +118,11 @@ void counters_read(uint32_t device, const uint64_t *edges, size_t samples,
 
 			while (next < count && changes[next].at_ns <= at)
 				apply(&changes[next++], now);
-			until = next < count && changes[next].at_ns < end ? changes[next].at_ns : end;
+			until = next < count && changes[next].at_ns < end ? changes[next].at_ns
+									  : end;
 			for (int k = 0; k < SIM_COUNTERS; k++)
-				values[i][k] += limited(now[k]) * (double)(until - at) / (double)(end - edges[i]);
+				values[i][k] += limited(now[k]) * (double)(until - at) /
+						(double)(end - edges[i]);
 			at = until;
 		}
 		for (int k = 0; script.cupti.pm_noise > 0 && k < SIM_COUNTERS; k++)

@@ -1,4 +1,5 @@
-/* CUPTI stand-in: PM sampling and the profiler's host API, counting what libcuda's virtual GPUs do. */
+/* CUPTI stand-in: PM sampling and the profiler's host API, counting what libcuda's virtual GPUs do.
+ */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@
 #define MAGIC_IMAGE 0x494d4147u
 #define MAGIC_OBJECT 0x4f424a31u
 
-/* A metric of a chip: what it counts, and the part of a pass that it takes; PASS = a pass of its own. */
+/* A metric of a chip: what it counts, and the part of a pass that it takes; PASS = a pass of its
+ * own. */
 struct metric {
 	const char *chip;
 	const char *name;
@@ -119,14 +121,16 @@ __attribute__((noreturn)) static void die(const char *function, const char *what
 
 static CUptiResult told(const char *function, uint32_t device, CUptiResult result)
 {
-	cupti_core()->truth("{\"t\":\"cupti\",\"pid\":%d,\"call\":\"%s\",\"device\":%u,\"time\":%llu,"
-			    "\"ret\":%d}",
-			    getpid(), function, device,
-			    (unsigned long long)cupti_core()->clock->now(), (int)result);
+	cupti_core()->truth(
+		"{\"t\":\"cupti\",\"pid\":%d,\"call\":\"%s\",\"device\":%u,\"time\":%llu,"
+		"\"ret\":%d}",
+		getpid(), function, device, (unsigned long long)cupti_core()->clock->now(),
+		(int)result);
 	return result;
 }
 
-/* What every function but the first begins with. The real one frees twice when it is called after its own end. */
+/* What every function but the first begins with. The real one frees twice when it is called after
+ * its own end. */
 static CUptiResult enter(const char *function, size_t got, size_t wanted)
 {
 	CUptiResult err = cupti_enter(function);
@@ -148,7 +152,7 @@ static CUptiResult enter_target(const char *function, size_t got, size_t wanted)
 #define ENTER(how, function, type)                                                                 \
 	CUptiResult err = how(#function, p ? p->structSize : 0, type##_STRUCT_SIZE);               \
 	if (err)                                                                                   \
-		return told(#function, 0, err)
+	return told(#function, 0, err)
 
 EXPORTED(cuptiProfilerInitialize)
 CUptiResult cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params *p)
@@ -234,7 +238,8 @@ CUptiResult cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Param
 EXPORTED(cuptiProfilerHostGetSupportedChips)
 CUptiResult cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedChips_Params *p)
 {
-	ENTER(enter, cuptiProfilerHostGetSupportedChips, CUpti_Profiler_Host_GetSupportedChips_Params);
+	ENTER(enter, cuptiProfilerHostGetSupportedChips,
+	      CUpti_Profiler_Host_GetSupportedChips_Params);
 	p->numChips = CHIPS;
 	p->ppChipNames = chips;
 	return CUPTI_SUCCESS;
@@ -260,7 +265,8 @@ CUptiResult cuptiProfilerHostGetBaseMetrics(CUpti_Profiler_Host_GetBaseMetrics_P
 EXPORTED(cuptiProfilerHostConfigAddMetrics)
 CUptiResult cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params *p)
 {
-	ENTER(enter, cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics_Params);
+	ENTER(enter, cuptiProfilerHostConfigAddMetrics,
+	      CUpti_Profiler_Host_ConfigAddMetrics_Params);
 	if (!host_ok(p->pHostObject) || p->pHostObject->spoiled)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	for (size_t i = 0; i < p->numMetrics; i++) {
@@ -293,8 +299,8 @@ CUptiResult cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_P
 	int part = 0;
 
 	ENTER(enter, cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage_Params);
-	if (!host_ok(p->pHostObject) || p->pHostObject->spoiled || p->configImageSize < CONFIG_BYTES ||
-	    !p->pConfigImage)
+	if (!host_ok(p->pHostObject) || p->pHostObject->spoiled ||
+	    p->configImageSize < CONFIG_BYTES || !p->pConfigImage)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	c.count = p->pHostObject->count;
 	for (int i = 0; i < c.count; i++) {
@@ -393,7 +399,8 @@ CUptiResult cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params *p)
 
 	ENTER(enter_target, cuptiPmSamplingEnable, CUpti_PmSampling_Enable_Params);
 	if (p->deviceIndex >= cupti_core()->device_count())
-		return told("cuptiPmSamplingEnable", (uint32_t)p->deviceIndex, CUPTI_ERROR_INVALID_DEVICE);
+		return told("cuptiPmSamplingEnable", (uint32_t)p->deviceIndex,
+			    CUPTI_ERROR_INVALID_DEVICE);
 	o = calloc(1, sizeof(*o));
 	if (!o)
 		abort();
@@ -471,8 +478,10 @@ CUptiResult cuptiPmSamplingGetCounterDataSize(CUpti_PmSampling_GetCounterDataSiz
 }
 
 EXPORTED(cuptiPmSamplingCounterDataImageInitialize)
-CUptiResult cuptiPmSamplingCounterDataImageInitialize(CUpti_PmSampling_CounterDataImage_Initialize_Params *p)
+CUptiResult cuptiPmSamplingCounterDataImageInitialize(
+	CUpti_PmSampling_CounterDataImage_Initialize_Params *p)
 {
+	uint64_t most = cupti_core()->cupti->pm_image_most;
 	struct image *image;
 
 	ENTER(enter_target, cuptiPmSamplingCounterDataImageInitialize,
@@ -483,6 +492,8 @@ CUptiResult cuptiPmSamplingCounterDataImageInitialize(CUpti_PmSampling_CounterDa
 	memset(p->pCounterData, 0, p->counterDataSize);
 	image = (struct image *)p->pCounterData;
 	*image = (struct image){MAGIC_IMAGE, o, p->counterDataSize / SAMPLE_BYTES - 1, 0};
+	if (most && image->most > most)
+		image->most = most;
 	return CUPTI_SUCCESS;
 }
 
@@ -576,7 +587,8 @@ CUptiResult cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
 	if (waiting)
 		fill(o, p->pCounterDataImage, o->taken, waiting);
 	o->taken += waiting;
-	if (waiting && p->decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL) {
+	if (waiting &&
+	    p->decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL) {
 		if (o->running)
 			o->taken += LOST_WHEN_FULL;
 		else if (o->taken > REPEATED_WHEN_FULL)
@@ -601,7 +613,8 @@ CUptiResult cuptiPmSamplingGetCounterDataInfo(CUpti_PmSampling_GetCounterDataInf
 }
 
 EXPORTED(cuptiPmSamplingCounterDataGetSampleInfo)
-CUptiResult cuptiPmSamplingCounterDataGetSampleInfo(CUpti_PmSampling_CounterData_GetSampleInfo_Params *p)
+CUptiResult cuptiPmSamplingCounterDataGetSampleInfo(
+	CUpti_PmSampling_CounterData_GetSampleInfo_Params *p)
 {
 	const struct image *image;
 
@@ -615,7 +628,8 @@ CUptiResult cuptiPmSamplingCounterDataGetSampleInfo(CUpti_PmSampling_CounterData
 	return CUPTI_SUCCESS;
 }
 
-/* A process whose hardware buffer overflowed can hang in its exit unless sampling is disabled before. */
+/* A process whose hardware buffer overflowed can hang in its exit unless sampling is disabled
+ * before. */
 __attribute__((destructor)) static void at_end(void)
 {
 	for (size_t i = 0; i < sizeof(sessions) / sizeof(sessions[0]); i++)

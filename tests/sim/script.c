@@ -197,11 +197,16 @@ static void read_durations(struct script_kernel *kernel, const char *text)
 static void read_counters(float *counters, const char *text)
 {
 	static const char *const names[SIM_COUNTERS] = {
-		[SIM_DRAM_READ] = "dram_read", [SIM_DRAM_WRITE] = "dram_write",
-		[SIM_TENSOR] = "tensor",       [SIM_FMA] = "fma",
-		[SIM_ALU] = "alu",             [SIM_FP64] = "fp64",
-		[SIM_XU] = "xu",               [SIM_L2] = "l2",
-		[SIM_L1] = "l1",               [SIM_SM_ACTIVE] = "sm_active",
+		[SIM_DRAM_READ] = "dram_read",
+		[SIM_DRAM_WRITE] = "dram_write",
+		[SIM_TENSOR] = "tensor",
+		[SIM_FMA] = "fma",
+		[SIM_ALU] = "alu",
+		[SIM_FP64] = "fp64",
+		[SIM_XU] = "xu",
+		[SIM_L2] = "l2",
+		[SIM_L1] = "l1",
+		[SIM_SM_ACTIVE] = "sm_active",
 	};
 	char *copy = need(strdup(text)), *save = NULL;
 
@@ -380,6 +385,7 @@ static const struct {
 	{"pm_writeback", &script.cupti.pm_writeback_ns},
 	{"pm_decode_cost", &script.cupti.pm_decode_ns},
 	{"pm_decode_most", &script.cupti.pm_decode_most},
+	{"pm_image_most", &script.cupti.pm_image_most},
 	{"pm_record_bytes", &script.cupti.pm_record_bytes},
 };
 

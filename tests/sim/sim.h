@@ -157,6 +157,8 @@ struct sim_cupti_script {
 	uint64_t pm_writeback_ns;
 	uint64_t pm_decode_ns;   /* CPU time for each sample */
 	uint64_t pm_decode_most; /* samples that one call decodes; 0: all */
+	uint64_t pm_image_most;  /* samples that an image holds, however large it is; 0: by its size
+				  */
 	uint64_t pm_record_bytes; /* of one sample in the hardware buffer */
 };
 

@@ -1,0 +1,43 @@
+/* The sampled hardware counters of a trace, handed to the solver beside the operations, and what it found of each kernel. */
+#ifndef COUNTERS_H
+#define COUNTERS_H
+
+#include "attribute.h"
+#include "decide.h"
+#include "timeline.h"
+
+#define COUNTERS_DEVICES 64
+
+/* A kernel's utilisations while it runs, in % of peak sustained elapsed, with 90 % intervals. */
+struct kernel_counters {
+	struct measure tensor, fma, alu, fp64, xu; /* arithmetic pipes */
+	struct measure dram_read, dram_write, l2, l1;
+	double samples; /* whole samples that it had: its time in samples over their length */
+};
+
+struct counters;
+
+/* NULL if the trace has no samples, or without memory. Keeps trace and clock by reference. */
+struct counters *counters_create(struct trace *trace, const struct clock *clock);
+void counters_destroy(struct counters *counters);
+
+/* Every operation, in the order of begin; samples come from the trace by themselves. 0, or -1 without memory. */
+int counters_add(struct counters *counters, const struct op *op);
+
+/* After the last one. 0, or -1 without memory. */
+int counters_solve(struct counters *counters);
+
+/* What is known of a signature on a device; false if nothing. After counters_solve. */
+bool counters_find(const struct counters *counters, unsigned device, uint32_t signature,
+		   struct kernel_counters *found);
+
+/* Puts the utilisations where the decision looks: the busiest pipe, DRAM reads and writes together, L2, L1. */
+void counters_decide_input(const struct kernel_counters *found, struct decide_input *input);
+
+/* DRAM reads and writes together. */
+struct measure counters_dram(const struct kernel_counters *found);
+
+/* SM activity in samples in which nothing of ours ran, % of peak; 0 if not known. Above 2 somebody shares the device. */
+double counters_foreign_pct(const struct counters *counters, unsigned device);
+
+#endif

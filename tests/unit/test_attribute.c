@@ -1,0 +1,739 @@
+/* The attribution solver on timelines whose answers are known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "tests/unit/attribute_scene.h"
+
+#define INTERVAL 100000.0
+
+/* A step of six kernels, from 2 to 40 us. */
+static const struct {
+	double ns, tensor, writes;
+} mix[] = {{3000, 0, 2000}, {25000, 75, 600}, {8000, 0, 3800},
+	   {12000, 47, 900}, {2000, 0, 0},    {40000, 92, 300}};
+
+#define MIX (sizeof(mix) / sizeof(mix[0]))
+
+/* Steps whose kernels stand at ever different places in samples. */
+static void run_mix(struct scene *s, unsigned steps)
+{
+	for (unsigned i = 0; i < steps; i++) {
+		for (uint32_t k = 0; k < MIX; k++) {
+			scene_run(s, k, mix[k].ns, mix[k].tensor, mix[k].writes);
+			if (scene_random(s) < 0.3)
+				scene_idle(s, 10000 * scene_random(s));
+		}
+		scene_idle(s, 20000 + 50000 * scene_random(s));
+	}
+}
+
+static double scale_of(unsigned metric)
+{
+	return metric == SCENE_WRITES ? SCENE_PEAK / 100 : 1;
+}
+
+/* In points of the scale. */
+static double error_of(const struct scene *s, const struct attribute *a, uint32_t signature,
+		       unsigned metric)
+{
+	return fabs((double)attribute_find(a, signature, metric)->value -
+		    scene_truth(s, signature, metric)) /
+	       scale_of(metric);
+}
+
+static unsigned status_of(const struct attribute *a, uint32_t signature, unsigned metric)
+{
+	return attribute_find(a, signature, metric)->status;
+}
+
+/* The two kernels of 2 and 3 us are known less well. */
+static void assert_mix_known(const struct scene *s, const struct attribute *a, double points)
+{
+	for (uint32_t k = 0; k < MIX; k++) {
+		for (unsigned m = 0; m < SCENE_METRICS; m++) {
+			if (error_of(s, a, k, m) > (mix[k].ns < 5000 ? 4 * points : points))
+				fail_msg("kernel %u metric %u: %.2f instead of %.2f", k, m,
+					 (double)attribute_find(a, k, m)->value,
+					 scene_truth(s, k, m));
+			assert_int_equal(status_of(a, k, m), ATTRIBUTE_IDENTIFIED);
+		}
+	}
+}
+
+static struct attribute *solve(const struct scene *s)
+{
+	struct attribute_options options = scene_options();
+
+	return scene_solve(s, &options, NULL);
+}
+
+static void test_kernels_shorter_than_a_sample_are_told_apart(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 1);
+	run_mix(&s, 1500);
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = solve(&s);
+	assert_mix_known(&s, a, 1.5);
+	assert_int_equal(attribute_totals(a, 1).launches, 1500);
+	assert_true(attribute_find(a, 5, SCENE_TENSOR)->samples_full > 100);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* Both of a pair always lie whole within one sample, in the same proportion: only their mean can be known. */
+static void run_pairs(struct scene *s, double first_tensor, double second_tensor)
+{
+	s->spread = 0.01;
+	for (unsigned i = 0; i < 600; i++) {
+		s->now_ns = 1000000000 + 1000000 + i * 200000 +
+			    (uint64_t)(20000 * scene_random(s));
+		scene_run(s, 0, 20000, first_tensor, 100);
+		s->kernel[s->kernels - 1].end_ns = s->kernel[s->kernels - 1].begin_ns + 20000;
+		s->now_ns = s->kernel[s->kernels - 1].end_ns;
+		scene_run(s, 1, 20000, second_tensor, 100);
+		s->kernel[s->kernels - 1].end_ns = s->kernel[s->kernels - 1].begin_ns + 20000;
+		s->now_ns = s->kernel[s->kernels - 1].end_ns;
+		scene_run(s, 2, 10000 + 10000 * scene_random(s), 50, 1000);
+	}
+	scene_sample(s, 1000000000, INTERVAL);
+}
+
+static void test_a_pair_that_is_never_apart_is_merged_or_said_to_be_unknown(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 2);
+	run_pairs(&s, 80, 0);
+	a = solve(&s);
+	for (uint32_t k = 0; k < 2; k++) {
+		const struct attribute_estimate *e = attribute_find(a, k, SCENE_TENSOR);
+
+		assert_true(e->status == ATTRIBUTE_MERGED ||
+			    e->status == ATTRIBUTE_NOT_IDENTIFIABLE);
+		assert_true((double)e->low <= scene_truth(&s, k, SCENE_TENSOR) &&
+			    scene_truth(&s, k, SCENE_TENSOR) <= (double)e->high + 0.5);
+		if (e->status == ATTRIBUTE_MERGED) {
+			assert_true(fabs((double)e->value - 40) < 2);
+			assert_int_equal(e->group, 1);
+		}
+	}
+	/* Their neighbour is known all the same. */
+	assert_int_equal(status_of(a, 2, SCENE_TENSOR), ATTRIBUTE_IDENTIFIED);
+	assert_true(error_of(&s, a, 2, SCENE_TENSOR) < 3);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* Adjacent in the same order always, but cut by samples anywhere: that is enough. */
+static void test_neighbours_that_samples_cut_are_told_apart(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 3);
+	for (unsigned i = 0; i < 1000; i++) {
+		scene_run(&s, 0, 30000, 90, 200);
+		scene_run(&s, 1, 4000, 0, 3000);
+		scene_idle(&s, 100000 * scene_random(&s));
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = solve(&s);
+	assert_true(error_of(&s, a, 0, SCENE_TENSOR) < 2);
+	assert_true(attribute_find(a, 1, SCENE_TENSOR)->low < 1);
+	assert_true(error_of(&s, a, 1, SCENE_WRITES) < 5);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+static void test_one_short_launch_is_not_known(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 4);
+	run_mix(&s, 700);
+	scene_run(&s, 100, 5000, 60, 1000);
+	run_mix(&s, 700);
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = solve(&s);
+	assert_int_equal(status_of(a, 100, SCENE_TENSOR), ATTRIBUTE_NOT_IDENTIFIABLE);
+	assert_int_equal(attribute_find(a, 100, SCENE_TENSOR)->reason, ATTRIBUTE_FEW_SAMPLES);
+	assert_int_equal(attribute_totals(a, 100).launches, 1);
+	assert_mix_known(&s, a, 2.5);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+static void test_one_long_launch_is_known(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 5);
+	run_mix(&s, 50);
+	scene_run(&s, 100, 20000000, 60, 1000);
+	run_mix(&s, 50);
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = solve(&s);
+	assert_int_equal(status_of(a, 100, SCENE_TENSOR), ATTRIBUTE_IDENTIFIED);
+	assert_true(error_of(&s, a, 100, SCENE_TENSOR) < 1);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+static void test_what_was_never_sampled_has_no_value(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 6);
+	run_mix(&s, 200);
+	scene_sample(&s, 1000000000, INTERVAL);
+	scene_idle(&s, 1e7);
+	scene_run(&s, 50, 10000, 50, 100);
+	a = solve(&s);
+	assert_int_equal(status_of(a, 50, SCENE_TENSOR), ATTRIBUTE_NONE);
+	assert_int_equal(attribute_totals(a, 50).launches, 1);
+	assert_int_equal(status_of(a, 999, SCENE_TENSOR), ATTRIBUTE_NONE);
+	assert_int_equal(attribute_totals(a, 999).launches, 0);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* Every other sample is gone at random, and metrics take turns. */
+static void test_missing_samples_and_metrics_only_cost_precision(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+	size_t kept = 0;
+
+	(void)context;
+	scene_init(&s, 7);
+	run_mix(&s, 4000);
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 0; i < s.samples; i++) {
+		s.sample[i].present = i / 50 % 2 ? 3 : 4;
+		if (scene_random(&s) < 0.5)
+			s.sample[kept++] = s.sample[i];
+	}
+	s.samples = kept;
+	a = solve(&s);
+	assert_mix_known(&s, a, 2);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+static void test_a_clock_that_is_37_us_off_is_found(void **context)
+{
+	(void)context;
+	for (int sign = -1; sign <= 1; sign += 2) {
+		struct scene s;
+		struct attribute *a;
+		struct attribute_summary summary;
+
+		scene_init(&s, 8);
+		s.offset_ns = sign * 37000;
+		run_mix(&s, 1500);
+		scene_sample(&s, 1000000000, INTERVAL);
+		a = solve(&s);
+		summary = attribute_summary(a);
+		assert_int_equal(summary.align.state, ALIGN_FOUND);
+		assert_true(labs((long)(summary.align.offset_ns - s.offset_ns)) <= 1000);
+		assert_mix_known(&s, a, 1.5);
+		attribute_destroy(a);
+		scene_fini(&s);
+	}
+}
+
+/* Below what the search for an offset can see: each metric's own lag takes it up. */
+static void test_counters_that_lag_by_a_microsecond_are_followed(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+	double lag;
+
+	(void)context;
+	scene_init(&s, 9);
+	s.offset_ns = 1200;
+	run_mix(&s, 1500);
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = solve(&s);
+	lag = attribute_summary(a).lag_ns[SCENE_TENSOR];
+	assert_true(lag > 900 && lag < 1500);
+	assert_int_equal(attribute_summary(a).align.offset_ns, 0);
+	assert_mix_known(&s, a, 1.5);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+static void test_samples_of_something_else_are_refused(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 10);
+	run_mix(&s, 300);
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 0; i < s.samples; i++)
+		s.sample[i].value[SCENE_ACTIVE] = 100 * scene_random(&s);
+	a = solve(&s);
+	assert_int_equal(attribute_summary(a).align.state, ALIGN_POOR);
+	assert_int_equal(status_of(a, 1, SCENE_TENSOR), ATTRIBUTE_NOT_IDENTIFIABLE);
+	assert_int_equal(attribute_find(a, 1, SCENE_TENSOR)->reason, ATTRIBUTE_CLOCKS);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+static void test_kernels_side_by_side_add_up(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 11);
+	for (unsigned i = 0; i < 800; i++) {
+		struct scene_kernel k = {.signature = 10, .stream = 1, .begin_ns = s.now_ns};
+
+		k.begin_ns += (uint64_t)(20000 * scene_random(&s));
+		k.end_ns = k.begin_ns + 30000;
+		k.value[SCENE_TENSOR] = 20;
+		k.value[SCENE_WRITES] = 700;
+		scene_run(&s, 0, 25000, 40, 300);
+		scene_add(&s, &k);
+		scene_run(&s, 1, 15000, 0, 1500);
+		scene_idle(&s, 40000 + 60000 * scene_random(&s));
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = solve(&s);
+	assert_true(error_of(&s, a, 0, SCENE_TENSOR) < 1.5);
+	assert_true(error_of(&s, a, 10, SCENE_TENSOR) < 1.5);
+	assert_true(error_of(&s, a, 1, SCENE_WRITES) < 1.5);
+	assert_true(error_of(&s, a, 10, SCENE_WRITES) < 1.5);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* Programmatic dependent launch: the second of a stream starts early and waits. The time is the first one's. */
+static void test_overlap_within_a_stream_is_the_earlier_ones(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 12);
+	for (unsigned i = 0; i < 600; i++) {
+		size_t second;
+
+		scene_run(&s, 0, 20000, 60, 300);
+		scene_run(&s, 1, 10000, 0, 2000);
+		second = s.kernels - 1;
+		scene_idle(&s, 60000 * scene_random(&s));
+		s.kernel[second].begin_ns = s.kernel[second - 1].end_ns;
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 1; i < s.kernels; i += 2)
+		s.kernel[i].begin_ns -= 5000;
+	a = solve(&s);
+	assert_true(error_of(&s, a, 0, SCENE_TENSOR) < 1.5);
+	assert_true(attribute_find(a, 1, SCENE_TENSOR)->value < 1);
+	assert_true(fabs((double)attribute_totals(a, 1).total_ns / 600 - 10300) < 200);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* A fifth of what is written comes in the 10 us after the kernel's end, when mostly nothing runs. */
+static void test_write_back_invents_nothing(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 13);
+	s.tail_share = 0.2;
+	s.tail_ns = 10000;
+	run_mix(&s, 1500);
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = solve(&s);
+	for (uint32_t k = 0; k < MIX; k++) {
+		assert_true(error_of(&s, a, k, SCENE_TENSOR) < 1.5);
+		assert_true(error_of(&s, a, k, SCENE_WRITES) <
+			    0.25 * 100 * scene_truth(&s, k, SCENE_WRITES) / SCENE_PEAK + 12);
+	}
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+static void test_two_percent_of_outliers_do_not_matter(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 14);
+	run_mix(&s, 1500);
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 0; i < s.samples; i++)
+		if (scene_random(&s) < 0.02)
+			for (unsigned m = 0; m < SCENE_METRICS; m++)
+				s.sample[i].value[m] *= 0.3 * scene_random(&s);
+	a = solve(&s);
+	assert_mix_known(&s, a, 2);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* Repeated, backward, empty, endless and senseless samples, as a full counter-data image gives them. */
+static void test_bad_samples_are_dropped_and_counted(void **context)
+{
+	struct scene s;
+	struct attribute_options options = scene_options();
+	struct attribute *a = attribute_create(&options);
+	struct attribute_summary summary;
+	size_t k = 0;
+
+	(void)context;
+	scene_init(&s, 15);
+	run_mix(&s, 1500);
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 0; i < s.samples; i++) {
+		struct attribute_sample bad = s.sample[i];
+
+		while (k < s.kernels && s.kernel[k].begin_ns < s.sample[i].begin_ns) {
+			struct attribute_kernel in = {s.kernel[k].signature, 0,
+						      s.kernel[k].begin_ns, s.kernel[k].end_ns};
+
+			attribute_add_kernel(a, &in);
+			k++;
+		}
+		if (i == 100)
+			s.sample[i].value[SCENE_TENSOR] = NAN;
+		if (i == 101)
+			s.sample[i].value[SCENE_TENSOR] = 250;
+		if (i == 102)
+			s.sample[i].value[SCENE_WRITES] = -5;
+		attribute_add_sample(a, &s.sample[i]);
+		if (i % 50 == 20) /* again */
+			attribute_add_sample(a, &bad);
+		bad.end_ns = bad.begin_ns;
+		if (i % 50 == 21)
+			attribute_add_sample(a, &bad);
+		bad.end_ns = bad.begin_ns - 100;
+		if (i % 50 == 22)
+			attribute_add_sample(a, &bad);
+	}
+	assert_int_equal(attribute_solve(a), 0);
+	summary = attribute_summary(a);
+	assert_int_equal(summary.first_of_burst, 1);
+	assert_int_equal(summary.bad_values, 3);
+	assert_true(summary.bad_times >= 3 * (s.samples / 50));
+	assert_true(summary.samples + summary.first_of_burst == s.samples);
+	assert_mix_known(&s, a, 1.5);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* Kernels whose records were lost: their time is known, what ran in it is not. */
+static void test_samples_over_lost_records_are_left_out(void **context)
+{
+	struct scene s;
+	struct attribute_options options = scene_options();
+	struct attribute *a = attribute_create(&options);
+	size_t k = 0;
+	uint64_t from, to;
+
+	(void)context;
+	scene_init(&s, 16);
+	run_mix(&s, 2000);
+	scene_sample(&s, 1000000000, INTERVAL);
+	from = s.kernel[s.kernels / 3].begin_ns;
+	to = s.kernel[s.kernels / 2].begin_ns;
+	attribute_add_hole(a, from, to);
+	for (size_t i = 0; i < s.samples; i++) {
+		for (; k < s.kernels && s.kernel[k].begin_ns < s.sample[i].begin_ns; k++) {
+			struct attribute_kernel in = {s.kernel[k].signature, 0,
+						      s.kernel[k].begin_ns, s.kernel[k].end_ns};
+
+			if (in.begin_ns < from || in.begin_ns >= to)
+				attribute_add_kernel(a, &in);
+		}
+		attribute_add_sample(a, &s.sample[i]);
+	}
+	assert_int_equal(attribute_solve(a), 0);
+	assert_true(attribute_summary(a).in_holes >= (to - from) / 100000);
+	assert_true(attribute_summary(a).idle_active < 0.1);
+	assert_mix_known(&s, a, 1.5);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* Another process keeps the SMs busy at times, also while nothing of ours runs. */
+static void test_foreign_activity_shows_in_idle_samples(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 17);
+	for (unsigned i = 0; i < 100; i++) {
+		run_mix(&s, 1);
+		scene_idle(&s, 1000000);
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 0; i < s.samples; i++)
+		if (i / 20 % 4 == 0)
+			s.sample[i].value[SCENE_ACTIVE] =
+				fmin(s.sample[i].value[SCENE_ACTIVE] + 30, 100);
+	a = solve(&s);
+	assert_true(attribute_summary(a).idle_active > 5);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+static void test_no_value_is_negative_and_intervals_hold_their_values(void **context)
+{
+	(void)context;
+	for (uint64_t seed = 20; seed < 40; seed++) {
+		struct scene s;
+		struct attribute *a;
+
+		scene_init(&s, seed);
+		s.noise = 0.05;
+		run_mix(&s, 40);
+		scene_sample(&s, 1000000000, INTERVAL);
+		a = solve(&s);
+		for (uint32_t k = 0; k < MIX; k++) {
+			for (unsigned m = 0; m < SCENE_METRICS; m++) {
+				const struct attribute_estimate *e = attribute_find(a, k, m);
+
+				assert_true(e->low >= 0 && e->low <= e->value &&
+					    e->value <= e->high);
+				assert_true((double)e->high <= 100 * scale_of(m) + 1e-3);
+			}
+		}
+		attribute_destroy(a);
+		scene_fini(&s);
+	}
+}
+
+static void test_names_of_signatures_do_not_matter(void **context)
+{
+	static const uint32_t rename[MIX] = {40, 3, 77, 0, 12, 5};
+	struct scene s;
+	struct attribute_options options = scene_options();
+	struct attribute *a, *b;
+
+	(void)context;
+	scene_init(&s, 41);
+	run_mix(&s, 200);
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = scene_solve(&s, &options, NULL);
+	b = scene_solve(&s, &options, rename);
+	for (uint32_t k = 0; k < MIX; k++) {
+		for (unsigned m = 0; m < SCENE_METRICS; m++) {
+			const struct attribute_estimate *x = attribute_find(a, k, m);
+			const struct attribute_estimate *y = attribute_find(b, rename[k], m);
+
+			assert_true(x->value == y->value && x->low == y->low && x->high == y->high);
+			assert_int_equal(x->status, y->status);
+		}
+	}
+	attribute_destroy(a);
+	attribute_destroy(b);
+	scene_fini(&s);
+}
+
+/* One kernel serves a small and a large shape, each with neighbours of its own. */
+static void test_shapes_behind_one_signature_do_not_spoil_their_neighbours(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 42);
+	for (unsigned i = 0; i < 500; i++) {
+		scene_run(&s, 0, 10000, 45, 900);
+		scene_run(&s, 1, 6000, 0, 1000);
+		scene_run(&s, 0, 26000, 75, 600);
+		scene_run(&s, 2, 6000, 5, 3000);
+		scene_idle(&s, 80000 * scene_random(&s));
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = solve(&s);
+	assert_true(error_of(&s, a, 0, SCENE_TENSOR) < 1);
+	assert_true(error_of(&s, a, 1, SCENE_TENSOR) < 2);
+	assert_true(error_of(&s, a, 2, SCENE_TENSOR) < 2);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* Fourteen random kernels, repeated: a program of a tenth of a second. */
+static void run_program(struct scene *s, uint64_t seed)
+{
+	double ns[14], tensor[14], writes[14];
+
+	scene_init(s, seed);
+	for (unsigned k = 0; k < 14; k++) {
+		ns[k] = 1500 * exp(3.2 * scene_random(s));
+		tensor[k] = scene_random(s) < 0.4 ? 100 * scene_random(s) : 0;
+		writes[k] = scene_random(s) < 0.7 ? 0.9 * SCENE_PEAK * scene_random(s) : 0;
+	}
+	for (unsigned step = 0; step < 150; step++) {
+		for (uint32_t k = 0; k < 14; k++) {
+			for (unsigned r = 0; r < (k % 5 == 4 ? 4 : 1); r++)
+				scene_run(s, k, ns[k], tensor[k], writes[k]);
+			if (scene_random(s) < 0.3)
+				scene_idle(s, 20000 * scene_random(s));
+			if (k % 3 == 2)
+				scene_run(s, k * 7 % 14, ns[k * 7 % 14], tensor[k * 7 % 14],
+					  writes[k * 7 % 14]);
+		}
+		scene_idle(s, 5000 + 100000 * scene_random(s));
+	}
+	scene_sample(s, 1000000000, INTERVAL);
+}
+
+static void test_intervals_of_90_percent_hold_the_truth_nine_times_of_ten(void **context)
+{
+	unsigned held = 0, all = 0, known = 0, asked = 0;
+
+	(void)context;
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct scene s;
+		struct attribute *a;
+
+		run_program(&s, seed);
+		a = solve(&s);
+		for (uint32_t k = 0; k < 14; k++) {
+			for (unsigned m = 0; m < SCENE_METRICS; m++) {
+				const struct attribute_estimate *e = attribute_find(a, k, m);
+				double truth = scene_truth(&s, k, m);
+
+				/* A truth of zero is at the edge of every interval: too easy. */
+				if (truth <= 0)
+					continue;
+				asked++;
+				if (e->status != ATTRIBUTE_IDENTIFIED)
+					continue;
+				known++;
+				all++;
+				held += (double)e->low <= truth && truth <= (double)e->high;
+			}
+		}
+		attribute_destroy(a);
+		scene_fini(&s);
+	}
+	print_message("coverage of 90 %% intervals: %.3f of %u; identified: %.3f\n",
+		      (double)held / all, all, (double)known / asked);
+	assert_true((double)held / all > 0.80 && (double)held / all < 0.99);
+	assert_true((double)known / asked > 0.85);
+}
+
+static long peak_kb(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
+}
+
+/* A million kernels of 600 signatures in 60 s, 10,000 samples a second. Generated as they are added. */
+static void test_a_million_kernels_take_seconds_and_64_mb(void **context)
+{
+	struct attribute_options options = scene_options();
+	struct scene s;
+	struct attribute *a;
+	uint64_t now = 1000000000, next = now;
+	double sum[SCENE_METRICS] = {0};
+	clock_t begin = clock();
+	long before = peak_kb();
+
+	(void)context;
+	scene_init(&s, 50);
+	a = attribute_create(&options);
+	for (unsigned i = 0; i < 1000000; i++) {
+		/* Phases: each signature among 40 others. */
+		uint32_t signature = i / 100000 * 56 + (uint32_t)(40 * scene_random(&s));
+		uint64_t end = now + 2000 + signature % 17 * 5000 + (uint64_t)(500 * scene_random(&s));
+		double value[SCENE_METRICS] = {signature % 3 * 30, 98, signature % 5 * 900};
+		struct attribute_kernel k = {signature, 0, now, end};
+
+		attribute_add_kernel(a, &k);
+		while (next + 100000 <= end) {
+			struct attribute_sample sample = {next, next + 100000, 7, {0}};
+
+			for (unsigned m = 0; m < SCENE_METRICS; m++) {
+				sum[m] += value[m] * (double)(next + 100000 - now);
+				sample.value[m] = sum[m] / (m == SCENE_WRITES ? 1 : 100000);
+				sum[m] = 0;
+			}
+			now = next += 100000;
+			attribute_add_sample(a, &sample);
+		}
+		for (unsigned m = 0; m < SCENE_METRICS; m++)
+			sum[m] += value[m] * (double)(end - now);
+		now = end + 300;
+	}
+	assert_int_equal(attribute_solve(a), 0);
+	print_message("1 M kernels, %u columns, 1 of %u samples: %.1f s, %ld kB more\n",
+		      attribute_summary(a).columns, 1u << attribute_summary(a).thinned,
+		      (double)(clock() - begin) / CLOCKS_PER_SEC, peak_kb() - before);
+	assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 60);
+#ifndef __SANITIZE_ADDRESS__
+	assert_true(peak_kb() - before < 64 * 1024);
+#endif
+	for (uint32_t k = 0; k < 40; k++)
+		assert_true(fabs((double)attribute_find(a, k, SCENE_TENSOR)->value - k % 3 * 30) < 2);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		/* First: what it needs at most shows only while nothing needed more before. */
+		cmocka_unit_test(test_a_million_kernels_take_seconds_and_64_mb),
+		cmocka_unit_test(test_kernels_shorter_than_a_sample_are_told_apart),
+		cmocka_unit_test(test_a_pair_that_is_never_apart_is_merged_or_said_to_be_unknown),
+		cmocka_unit_test(test_neighbours_that_samples_cut_are_told_apart),
+		cmocka_unit_test(test_one_short_launch_is_not_known),
+		cmocka_unit_test(test_one_long_launch_is_known),
+		cmocka_unit_test(test_what_was_never_sampled_has_no_value),
+		cmocka_unit_test(test_missing_samples_and_metrics_only_cost_precision),
+		cmocka_unit_test(test_a_clock_that_is_37_us_off_is_found),
+		cmocka_unit_test(test_counters_that_lag_by_a_microsecond_are_followed),
+		cmocka_unit_test(test_samples_of_something_else_are_refused),
+		cmocka_unit_test(test_kernels_side_by_side_add_up),
+		cmocka_unit_test(test_overlap_within_a_stream_is_the_earlier_ones),
+		cmocka_unit_test(test_write_back_invents_nothing),
+		cmocka_unit_test(test_two_percent_of_outliers_do_not_matter),
+		cmocka_unit_test(test_bad_samples_are_dropped_and_counted),
+		cmocka_unit_test(test_samples_over_lost_records_are_left_out),
+		cmocka_unit_test(test_foreign_activity_shows_in_idle_samples),
+		cmocka_unit_test(test_no_value_is_negative_and_intervals_hold_their_values),
+		cmocka_unit_test(test_names_of_signatures_do_not_matter),
+		cmocka_unit_test(test_shapes_behind_one_signature_do_not_spoil_their_neighbours),
+		cmocka_unit_test(test_intervals_of_90_percent_hold_the_truth_nine_times_of_ten),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
