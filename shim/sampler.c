@@ -177,7 +177,8 @@ static void explain(struct burst *b, const char *what, CUptiResult result)
 {
 	const char *words = "failed";
 
-	if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
+	if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ||
+	    result == CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES)
 		words = "not permitted; an administrator can allow it (NVreg_RestrictProfilingToAdminUsers=0, or CAP_PERFMON)";
 	else if (result == CUPTI_ERROR_HARDWARE_BUSY)
 		words = "another tool holds the counters";

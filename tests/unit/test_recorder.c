@@ -227,7 +227,7 @@ static void what_a_full_ring_loses_is_counted_and_placed(void **state)
 		one_call(LAUNCH, 0);
 	missed = lost();
 	assert_true(missed >= 100); /* more where a busy machine made silences */
-	while ((r = take())) {
+	while ((r = take_any())) {
 		last_kept = r->begin_ns;
 		kept++;
 	}
@@ -347,7 +347,7 @@ static void __attribute__((noinline)) leave_a_call_by_longjmp(void)
 
 	deep[17] = 0;
 	jump_out_of_a_call();
-	deep[18] = 0;
+	assert_int_equal(deep[17], 0);
 }
 
 static void a_call_left_by_longjmp_is_forgotten(void **state)

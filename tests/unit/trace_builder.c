@@ -13,6 +13,7 @@ static const uint16_t flush_order[] = {
 	BST_TABLE_META,   BST_TABLE_DEVICE,  BST_TABLE_CLOCK,  BST_TABLE_STRING, BST_TABLE_API,
 	BST_TABLE_THREAD, BST_TABLE_CONTEXT, BST_TABLE_KERNEL, BST_TABLE_LOSS,   BST_TABLE_COST,
 	BST_TABLE_CALL,   BST_TABLE_RUN,     BST_TABLE_COPY,
+	BST_TABLE_METRIC, BST_TABLE_SAMPLE,
 };
 
 static void must(int good, const char *what)
@@ -183,6 +184,22 @@ void builder_loss(struct trace_builder *b, unsigned cause, uint64_t count, uint6
 void builder_cost(struct trace_builder *b, unsigned kind, uint64_t count, uint64_t total_ns)
 {
 	add_numbers(b, BST_TABLE_COST, (uint64_t[]){kind, 1000, count, total_ns});
+}
+
+void builder_metric(struct trace_builder *b, unsigned slot, const char *name)
+{
+	add(b, BST_TABLE_METRIC,
+	    (struct bst_cell[]){number(1), number(slot), text(name), number(100), text("pct"),
+				text("vendor__name.pct")});
+}
+
+void builder_sample(struct trace_builder *b, uint64_t begin_ns, uint64_t duration_ns,
+		    const uint64_t value[12])
+{
+	uint64_t row[16] = {0, 1, begin_ns + BUILDER_DEVICE_OFFSET, duration_ns};
+
+	memcpy(row + 4, value, 12 * sizeof(*value));
+	add_numbers(b, BST_TABLE_SAMPLE, row);
 }
 
 uint64_t builder_thread(struct trace_builder *b, uint64_t tid)

@@ -51,6 +51,11 @@ void builder_loss(struct trace_builder *b, unsigned cause, uint64_t count, uint6
 		  uint64_t begin_ns, uint64_t end_ns);
 void builder_cost(struct trace_builder *b, unsigned kind, uint64_t count, uint64_t total_ns);
 
+/* A percentage that device 0's samples have in `slot`, and a sample of such, in hundredths. */
+void builder_metric(struct trace_builder *b, unsigned slot, const char *name);
+void builder_sample(struct trace_builder *b, uint64_t begin_ns, uint64_t duration_ns,
+		    const uint64_t value[12]);
+
 /* Dictionary rows: each returns its new id. */
 uint64_t builder_thread(struct trace_builder *b, uint64_t tid);
 uint64_t builder_api(struct trace_builder *b, const char *name, unsigned klass);
