@@ -242,9 +242,13 @@ static void note_stretch(struct account *a, enum leaf leaf, uint64_t begin_ns, u
 	gap_note(&a->gap[leaf], &worst);
 }
 
-static void add_gap(struct account *a, const struct idle_gap *gap)
+static void add_gap(struct account *a, const struct idle_gap *from)
 {
-	uint64_t begin = gap->begin_ns, sum = 0;
+	uint64_t begin = from->begin_ns, sum = 0;
+	struct idle_gap withheld = *from, *gap = &withheld;
+
+	if (a->shared)
+		gap->log = NULL; /* what looks idle may be another's work: unknown */
 
 	a->past[a->past_count++ % PAST_GAPS] =
 		(struct past_gap){gap->begin_ns, gap->end_ns, a->idle_ns};

@@ -59,6 +59,7 @@ struct account {
 	size_t steady_count;
 	const struct signature_label *label;
 	size_t label_count;
+	bool shared; /* others use the device: idle time is not split (rule 14) */
 	const struct blind *blind;
 	struct tracing_cost cost;
 	/* state */

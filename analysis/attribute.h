@@ -52,7 +52,7 @@ struct attribute_options {
 	bool has_active;  /* one metric says how active the SMs were: */
 	unsigned active;  /* which; the clocks are aligned by it */
 	double model_share, model_points; /* widen the intervals: see above; 0 = noise alone */
-	size_t budget_bytes; /* 0 = 40 MiB */
+	size_t budget_bytes; /* 0 = 24 MiB */
 };
 
 struct attribute_kernel {

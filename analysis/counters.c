@@ -8,6 +8,9 @@
 /* More than this between two samples of a device: another burst. */
 #define BURST_GAP_NS 1000000u
 
+/* Fewer samples of an idle device say nothing about others on it. */
+#define IDLE_SAMPLES_LEAST 20u
+
 #define SAMPLE_SLOTS (BST_SAMPLE_V11 - BST_SAMPLE_V0 + 1)
 
 /* The metrics that are solved for, by the names of the trace. */
@@ -276,11 +279,11 @@ void counters_decide_input(const struct kernel_counters *found, struct decide_in
 
 double counters_foreign_pct(const struct counters *c, unsigned device)
 {
-	const struct device_counters *d = device < COUNTERS_DEVICES ? c->device[device] : NULL;
+	const struct device_counters *d = c && device < COUNTERS_DEVICES ? c->device[device] : NULL;
 	struct attribute_summary summary;
 
 	if (!d)
 		return 0;
 	summary = attribute_summary(d->attribute);
-	return summary.idle_samples ? summary.idle_active : 0;
+	return summary.idle_samples >= IDLE_SAMPLES_LEAST ? summary.idle_active : 0;
 }

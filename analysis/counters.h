@@ -37,7 +37,11 @@ void counters_decide_input(const struct kernel_counters *found, struct decide_in
 /* DRAM reads and writes together. */
 struct measure counters_dram(const struct kernel_counters *found);
 
-/* SM activity in samples in which nothing of ours ran, % of peak; 0 if not known. Above 2 somebody shares the device. */
+/*
+ * SM activity in samples in which nothing of ours ran, % of peak; 0 if there are too few of them. Above COUNTERS_FOREIGN_PCT
+ * somebody shares the device: then samples are not ours alone, and idle time may be somebody else's work.
+ */
+#define COUNTERS_FOREIGN_PCT 2.0
 double counters_foreign_pct(const struct counters *counters, unsigned device);
 
 #endif

@@ -143,7 +143,9 @@ static int find_steps(struct work *w)
 
 		if (!d)
 			continue;
-		w->label[i] = summary_labels(v, i, d, w->survey.counters, &a->label_count);
+		a->shared = counters_foreign_pct(w->survey.counters, i) > COUNTERS_FOREIGN_PCT;
+		w->label[i] = summary_labels(v, i, d, a->shared ? NULL : w->survey.counters,
+					     &a->label_count);
 		if (!w->label[i])
 			return -1;
 		a->label = w->label[i];
@@ -204,9 +206,9 @@ static void fill_blank_device(const struct work *w, struct device_report *report
 	summary_gaps(&w->trace, &w->replay.pauses, w->origin_ns, &report->gaps[LEAF_UNKNOWN]);
 	if (asprintf(&report->verdict.sentence,
 		     "without device records the trace only tells what the CPU did: %" PRIu64
-		     " launches, and %.1f s between CUDA calls",
+		     " launches in %.1f s",
 		     w->replay.launches_seen + w->replay.graph_launches,
-		     (double)w->replay.pauses.total_ns / 1e9) < 0)
+		     (double)report->whole.window_ns / 1e9) < 0)
 		report->verdict.sentence = NULL;
 }
 
@@ -223,6 +225,7 @@ static int fill_devices(const struct work *w, struct process_report *report)
 			.trace = &w->trace,
 			.device = i,
 			.account = &w->account[i],
+			.counters = w->survey.counters,
 			.steps = w->steps[i].count ? &w->steps[i] : NULL,
 			.origin_ns = w->origin_ns,
 		};

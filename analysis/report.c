@@ -25,6 +25,7 @@ static void device_fini(struct device_report *device)
 	}
 	free(device->name);
 	free(device->uuid);
+	free(device->counters.reason);
 	free(device->verdict.sentence);
 	free(device->kernels);
 	free(device->copies);

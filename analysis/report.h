@@ -129,6 +129,18 @@ struct advice {
 	struct measure speedup;
 };
 
+/* The sampling of hardware counters on a device. */
+struct counters_report {
+	bool known; /* the trace says something of it */
+	uint64_t bursts;
+	uint64_t samples;
+	uint64_t dropped; /* samples that were none: first ones, repeated, backwards */
+	uint64_t cpu_ns;  /* of the sampling thread */
+	uint64_t interval_ns;
+	double foreign_pct; /* SM activity while nothing of ours ran */
+	char *reason;       /* why it ended or never began, words; NULL if as planned */
+};
+
 struct device_report {
 	unsigned index;
 	char *name;
@@ -144,6 +156,7 @@ struct device_report {
 	size_t kernel_count;
 	struct copy_report *copies;
 	size_t copy_count;
+	struct counters_report counters;
 	struct gap_report gaps[LEAF_COUNT];
 	struct advice *advice; /* largest saving first */
 	size_t advice_count;

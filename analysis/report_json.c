@@ -155,6 +155,7 @@ static json_t *kernel_of(const struct kernel_report *kernel)
 
 	json_object_update(json, label);
 	json_decref(label);
+	json_object_set_new(json, "samples", number(kernel->samples));
 	for (unsigned i = 0; i < sizeof(measures) / sizeof(measures[0]); i++)
 		json_object_set_new(json, measures[i].key, measure_of(measures[i].measure));
 	return json;
@@ -247,6 +248,17 @@ static json_t *ceilings_of(const struct device_report *device)
 			 measure_of(&device->fma_peak_flops));
 }
 
+static json_t *counters_of(const struct counters_report *counters)
+{
+	if (!counters->known)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "bursts", integer(counters->bursts),
+			 "samples", integer(counters->samples), "dropped",
+			 integer(counters->dropped), "cpu_ns", integer(counters->cpu_ns),
+			 "interval_ns", integer(counters->interval_ns), "foreign_pct",
+			 number(counters->foreign_pct), "reason", text_of(counters->reason));
+}
+
 static json_t *device_of(const struct device_report *device, const struct process_report *process,
 			 const struct view *view)
 {
@@ -268,6 +280,7 @@ static json_t *device_of(const struct device_report *device, const struct proces
 	json_object_set_new(json, "verdict", verdict_of(&device->verdict));
 	json_object_set_new(json, "kernels", kernels_of(device, view));
 	json_object_set_new(json, "copies", copies_of(device));
+	json_object_set_new(json, "counters", counters_of(&device->counters));
 	json_object_set_new(json, "gaps", gaps_of(device));
 	json_object_set_new(json, "advice", advice_of(device));
 	return json;

@@ -632,6 +632,21 @@ static void add_cost_part(struct parts *parts, const struct process_report *proc
 		part(parts, "tracing cost %s, taken out", quantity_percent(tracing / time).text);
 }
 
+/* Where the units' figures come from, or why there are none. */
+static void add_counters_part(struct parts *parts, const struct process_report *process)
+{
+	for (size_t i = 0; i < process->device_count; i++) {
+		const struct counters_report *c = &process->devices[i].counters;
+		char *reason = c->reason ? line_of(c->reason, 120) : NULL;
+
+		if (c->known && c->samples)
+			part(parts, "%s counter samples", quantity_count(c->samples).text);
+		if (c->known && reason)
+			part(parts, "counters %s: %s", c->samples ? "ended" : "off", reason);
+		free(reason);
+	}
+}
+
 static void print_coverage(const struct process_report *process, const struct view *view,
 			   const struct terminal *terminal)
 {
@@ -647,6 +662,7 @@ static void print_coverage(const struct process_report *process, const struct vi
 		     plural(coverage->lost));
 	else
 		part(&parts, "nothing lost");
+	add_counters_part(&parts, process);
 	add_cost_part(&parts, process, view);
 	if (coverage->trace_bytes && launches)
 		part(&parts, "%s, %s B/launch", quantity_bytes((double)coverage->trace_bytes).text,

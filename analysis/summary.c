@@ -306,6 +306,30 @@ static void fill_steps(const struct summary_input *in, struct steps *steps)
 	};
 }
 
+/* Bursts of set 0 speak of the sampling as a whole. */
+static void fill_counters(const struct summary_input *in, struct counters_report *report)
+{
+	const struct vocabulary *v = &in->trace->vocabulary;
+
+	for (size_t i = 0; i < v->burst_count; i++) {
+		const struct burst_row *b = &v->burst[i];
+
+		if (b->device != in->device && b->interval_ns)
+			continue;
+		report->known = true;
+		report->bursts += b->samples > 0;
+		report->samples += b->samples;
+		report->dropped += b->dropped;
+		report->cpu_ns += b->cpu_ns;
+		if (b->interval_ns)
+			report->interval_ns = b->interval_ns;
+		if (*b->reason && !report->reason)
+			report->reason = strdup(b->reason);
+	}
+	if (in->counters)
+		report->foreign_pct = counters_foreign_pct(in->counters, in->device);
+}
+
 void summary_device(const struct summary_input *in, struct device_report *report)
 {
 	const struct account *a = in->account;
@@ -318,6 +342,8 @@ void summary_device(const struct summary_input *in, struct device_report *report
 	if (a->steady_count)
 		report->steady.begin_ns = a->steady[0].begin_ns - in->origin_ns;
 	window = report->steady.known ? &report->steady : &report->whole;
+	fill_counters(in, &report->counters);
+	report->shared = report->counters.foreign_pct > COUNTERS_FOREIGN_PCT;
 	fill_steps(in, &report->steps);
 	fill_kernels(in, (double)window->window_ns, report);
 	fill_copies(a, report);

@@ -18,6 +18,7 @@ struct summary_input {
 	const struct trace *trace;
 	uint32_t device;
 	const struct account *account; /* finished */
+	const struct counters *counters; /* NULL if nothing was sampled */
 	const struct step_list *steps;
 	uint64_t origin_ns; /* of the report's times */
 };

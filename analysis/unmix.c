@@ -11,6 +11,8 @@
 #define ROUNDS       7
 #define PRIOR_ROUND  3 /* the strength of the ridge is chosen after this one */
 #define VARIANCE_STEPS 3 /* in each round */
+#define LAST_ROUNDS  2 /* see all rows; the ones before as many as have so many entries, evenly spread: */
+#define EARLY_ENTRIES  400000
 
 /* Variances, in scale squared: where they start, and below what they are rounding of the counters. */
 #define VARIANCE_START 1e-4
@@ -53,6 +55,7 @@ struct work {
 	float *residual; /* by row */
 	bool *kept;      /* by row; false too where the metric is missing */
 	double spread;   /* mean of residual squared over variance */
+	size_t stride;   /* every so many rows are looked at */
 };
 
 static bool has_metric(const struct work *w, size_t row)
@@ -165,7 +168,7 @@ static void collect(struct work *w)
 	envelope_clear(&w->gram);
 	for (size_t i = 0; i < w->n; i++)
 		w->q[i] = w->u->prior / w->prior_variance;
-	for (size_t row = 0; row < w->in->rows->count; row++) {
+	for (size_t row = 0; row < w->in->rows->count; row += w->stride) {
 		struct cells c;
 
 		if (!w->kept[row])
@@ -178,7 +181,7 @@ static void collect(struct work *w)
 
 static void find_residuals(struct work *w)
 {
-	for (size_t row = 0; row < w->in->rows->count; row++) {
+	for (size_t row = 0; row < w->in->rows->count; row += w->stride) {
 		struct cells c;
 
 		if (!has_metric(w, row))
@@ -207,7 +210,7 @@ static void step_lag(struct work *w)
 	double prior = 1 / (LAG_DEVIATION_NS * LAG_DEVIATION_NS);
 	double up = -prior * w->lag_ns, down = prior;
 
-	for (size_t row = 0; row < w->in->rows->count; row++) {
+	for (size_t row = 0; row < w->in->rows->count; row += w->stride) {
 		struct cells c;
 		double slope, weight;
 
@@ -232,7 +235,7 @@ static void step_variances(struct work *w)
 
 	memset(w->up, 0, w->n * sizeof(*w->up));
 	memset(w->down, 0, w->n * sizeof(*w->down));
-	for (size_t row = 0; row < w->in->rows->count; row++) {
+	for (size_t row = 0; row < w->in->rows->count; row += w->stride) {
 		struct cells c;
 		double inverse, ratio;
 
@@ -264,7 +267,7 @@ static void reject(struct work *w, unsigned round)
 {
 	double limit = fmax(OUTLIER_EARLY - round, OUTLIER_DEVIATIONS);
 
-	for (size_t row = 0; row < w->in->rows->count; row++) {
+	for (size_t row = 0; row < w->in->rows->count; row += w->stride) {
 		struct cells c;
 
 		if (!has_metric(w, row))
@@ -404,27 +407,27 @@ static void open_lag(struct work *w, double left)
 			w->u->covariance[i * w->n + j] += (float)(hb[i] * hb[j] / left);
 }
 
-/* The pull of one group on the values to `sum`; that on the lag is returned. */
-static double pull_of(const struct work *w, size_t group, double *sum)
+/* Adds the pull of each row on the values and on the lag to those of its group. */
+static void add_pulls(const struct work *w, double *sums, double *lags)
 {
 	size_t turn = 0;
-	double lag = 0;
 
-	memset(sum, 0, w->n * sizeof(*sum));
 	for (size_t row = 0; row < w->in->rows->count; row++) {
+		double *sum, weight, pull;
 		struct cells c;
-		double weight, pull;
+		size_t group;
 
-		if (!w->kept[row] || turn++ / GROUP_TURN % UNMIX_GROUPS != group)
+		if (!w->kept[row])
 			continue;
+		group = turn++ / GROUP_TURN % UNMIX_GROUPS;
+		sum = &sums[group * w->n];
 		c = cells_of(w, row);
 		weight = 1 / row_variance(w, &c);
 		pull = weight * (double)w->residual[row] / (1 - leverage(w, &c, weight));
-		lag += pull * lag_slope(w, row);
+		lags[group] += pull * lag_slope(w, row);
 		for (size_t i = 0; i < c.count; i++)
 			sum[cell_column(&c, i)] += pull * cell_share(&c, i);
 	}
-	return lag;
 }
 
 /*
@@ -432,22 +435,34 @@ static double pull_of(const struct work *w, size_t group, double *sum)
  * squares sum to the sandwich covariance that is right whatever the variances (White 1980), clustered (Liang and Zeger 1986), corrected for
  * leverage (HC3 of MacKinnon and White 1985).
  */
-static void find_changes(struct work *w)
+static int find_changes(struct work *w)
 {
-	double left = border_lag(w), *sum = w->down;
+	double *sums = calloc(w->n * UNMIX_GROUPS, sizeof(*sums)), lags[UNMIX_GROUPS] = {0};
+	double left = border_lag(w);
 	const double *hb = w->up;
 
+	if (!sums)
+		return -1;
+	add_pulls(w, sums, lags);
 	for (size_t g = 0; g < UNMIX_GROUPS; g++) {
-		double lag = pull_of(w, g, sum);
+		double *sum = &sums[g * w->n];
 
 		for (size_t i = 0; i < w->n; i++)
-			lag -= hb[i] * sum[i];
+			lags[g] -= hb[i] * sum[i];
 		envelope_solve(&w->factor, sum);
 		for (size_t i = 0; i < w->n; i++)
-			w->u->change[g * w->n + i] = (float)(sum[i] - hb[i] * lag / left);
+			w->u->change[g * w->n + i] = (float)(sum[i] - hb[i] * lags[g] / left);
 	}
 	open_lag(w, left);
 	w->u->lag_deviation_ns = 1 / sqrt(left);
+	free(sums);
+	return 0;
+}
+
+/* Odd, so that it meets no rhythm of powers of two. */
+static size_t early_stride(const struct work *w)
+{
+	return (w->in->rows->entries / EARLY_ENTRIES) | 1;
 }
 
 static int solve(struct work *w)
@@ -458,6 +473,7 @@ static int solve(struct work *w)
 	if (!u->used)
 		return 0;
 	for (unsigned round = 0; round < ROUNDS; round++) {
+		w->stride = round + LAST_ROUNDS < ROUNDS ? early_stride(w) : 1;
 		collect(w);
 		if (nnls_solve(&w->gram, w->q, 1 / w->prior_variance, &w->factor, w->fixed,
 			       u->value))
@@ -482,7 +498,8 @@ static int solve(struct work *w)
 	find_residuals(w);
 	memcpy(u->free_value, w->q, w->n * sizeof(*w->q));
 	envelope_solve(&w->factor, u->free_value);
-	find_changes(w);
+	if (find_changes(w))
+		return -1;
 	count_rejected(w);
 	u->prior_deviation = sqrt(w->prior_variance);
 	u->lag_ns = w->lag_ns;
