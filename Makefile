@@ -93,6 +93,8 @@ BUILD_SHIM := $(and $(HAVE_CUDA),$(HAVE_ZLIB),$(SHIM_SRC),$(wildcard shim/hooks.
 BUILD_ANALYSIS := $(and $(HAVE_ANALYSIS),$(wildcard analysis/main.c))
 SHIM := $(if $(BUILD_SHIM),$(B)/libboundshim.so)
 COMMAND := $(if $(BUILD_ANALYSIS),$(B)/boundshim)
+# What scripts/validate labels ncu's measurements with.
+LABEL := $(if $(BUILD_ANALYSIS),$(B)/tools/label)
 # What the unit, bench and fuzz programs link: archives, so that each takes only what it names.
 LINKED := $(if $(ANALYSIS_SRC),$(if $(HAVE_ANALYSIS),$(B)/libanalysis.a)) \
 	$(if $(TRACE_SRC),$(B)/libtrace.a)
@@ -131,7 +133,7 @@ HAVE_SIM := $(and $(HAVE_CUDA),$(SIM_OUT))
 	man help clean
 .PHONY: portable run-tests layout-check FORCE
 
-all: setup-hint $(SHIM) $(COMMAND) layout-check $(if $(wildcard /dev/nvidia0),$(KERNELS)) ## build libboundshim.so and boundshim (default)
+all: setup-hint $(SHIM) $(COMMAND) $(LABEL) layout-check $(if $(wildcard /dev/nvidia0),$(KERNELS)) ## build libboundshim.so and boundshim (default)
 
 kernels: $(KERNELS) ## build boundshim-kernels, the micro-kernels, with nvcc
 	@: $(if $(NVCC),,$(error boundshim: nvcc not found: boundshim-kernels cannot be built))
@@ -297,6 +299,11 @@ $(B)/bench/%: $(B)/obj/tests/bench/%.o $(LINKED)
 	@echo '  LINK  $@'
 	$(LINK_TEST) $(LINKED_LIBS)
 
+$(B)/tools/label: $(B)/obj/tests/gpu/label.o $(LINKED)
+	@mkdir -p $(@D)
+	@echo '  LINK  $@'
+	$(LINK_TEST) $(LINKED_LIBS)
+
 # Programs to preload into: the stand-in CUDA runtime, and nothing of ours.
 $(B)/bench/preload_%: $(B)/obj/tests/bench/preload_%.o $(SIM_OUT)/libcudart.so.13
 	@mkdir -p $(@D)
@@ -319,4 +326,4 @@ $(B)/fuzz/%: tests/fuzz/%.c $(TRACE_SRC) $(ANALYSIS_SRC) $(B)/flags
 
 -include $(patsubst %.o,%.d,$(SHIM_OBJ) $(TRACE_PIC_OBJ) $(TRACE_OBJ) $(ANALYSIS_OBJ) \
 	$(UNIT_SUPPORT_OBJ) $(KERNEL_OBJ) $(LAYOUT12:%.c=$(B)/layout12/%.o) \
-	$(UNIT_SRC:%.c=$(B)/obj/%.o) $(BENCH_SRC:%.c=$(B)/obj/%.o) $(FUZZ_SRC:%.c=$(B)/obj/%.o))
+	$(UNIT_SRC:%.c=$(B)/obj/%.o) $(BENCH_SRC:%.c=$(B)/obj/%.o) $(FUZZ_SRC:%.c=$(B)/obj/%.o) $(LABEL:%/tools/label=%/obj/tests/gpu/label.o))

@@ -5,16 +5,17 @@
 #include <stdlib.h>
 
 #define COARSE_NS 4000
-#define FINE_NS   500
+#define FINE_NS 500
 
-/* Of the correlation: below, samples and kernels do not belong together. data/h200-bert has 0.96. */
+/* Of the correlation: below, samples and kernels do not belong together. data/h200-bert has 0.96.
+ */
 #define POOR 0.3
 
 /* Correlations this near are the same: the noise of one over ten thousand samples. */
 #define ALIKE 2e-4
 
 /* Too few or too much alike to tell. */
-#define LEAST_SAMPLES  64
+#define LEAST_SAMPLES 64
 #define LEAST_CONTRAST 0.02 /* standard deviation of the busy share */
 
 struct search {

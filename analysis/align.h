@@ -26,14 +26,16 @@ enum align_state {
 
 struct align {
 	enum align_state state;
-	int64_t offset_ns; /* to add to the times of kernels; 0 unless found and more than 4 us: counters lag by as much */
+	int64_t offset_ns;  /* to add to the times of kernels; 0 unless found and more than 4 us:
+			       counters lag by as much */
 	double correlation; /* at that offset */
 };
 
 /*
- * The offset at which the share of each sample in which a kernel runs correlates best with `active` (Pearson), to the
- * microsecond. `kernels` by begin; they may overlap. `samples` by begin, without overlap. Where a program repeats itself within the reach,
- * several offsets do nearly as well: then the one nearest to zero. -1 without memory.
+ * The offset at which the share of each sample in which a kernel runs correlates best with `active`
+ * (Pearson), to the microsecond. `kernels` by begin; they may overlap. `samples` by begin, without
+ * overlap. Where a program repeats itself within the reach, several offsets do nearly as well: then
+ * the one nearest to zero. -1 without memory.
  */
 int align_find(const struct align_interval *kernels, size_t kernel_count,
 	       const struct align_sample *samples, size_t sample_count, struct align *out);

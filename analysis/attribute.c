@@ -6,7 +6,8 @@
 
 #include "array.h"
 
-/* Room for some 200,000 samples: twice as many would narrow intervals by a third of noise that is small by then. */
+/* Room for some 200,000 samples: twice as many would narrow intervals by a third of noise that is
+ * small by then. */
 #define BUDGET_BYTES ((size_t)24 << 20)
 
 /* The clocks are compared over the first so many samples or kernels. */
@@ -34,7 +35,8 @@ struct attribute *attribute_create(const struct attribute_options *options)
 	if (!a)
 		return NULL;
 	a->options = *options;
-	if (sample_rows_init(&a->rows, options->budget_bytes ? options->budget_bytes : BUDGET_BYTES)) {
+	if (sample_rows_init(&a->rows,
+			     options->budget_bytes ? options->budget_bytes : BUDGET_BYTES)) {
 		free(a);
 		return NULL;
 	}
@@ -60,7 +62,8 @@ void attribute_destroy(struct attribute *a)
 	free(a);
 }
 
-/* --- rows ---------------------------------------------------------------------------------------- */
+/* --- rows ----------------------------------------------------------------------------------------
+ */
 
 static bool in_hole(struct attribute *a, const struct overlap_sample *sample)
 {
@@ -107,13 +110,13 @@ static void settle_tail(struct attribute *a)
 
 static int add_row(struct attribute *a, const struct overlap_row *row)
 {
-	uint16_t column[256];
-	float share[256];
+	uint16_t column[SAMPLE_ENTRIES];
+	float share[SAMPLE_ENTRIES];
 	size_t count = row->count;
 	struct sample_row_in in = {.present = row->sample->present, .value = row->sample->value};
 
 	/* Beyond this many different kernels in one sample, it says nothing about any of them. */
-	if (count > 255)
+	if (count >= SAMPLE_ENTRIES)
 		return 0;
 	memcpy(column, row->column, count * sizeof(*column));
 	memcpy(share, row->share, count * sizeof(*share));
@@ -125,8 +128,12 @@ static int add_row(struct attribute *a, const struct overlap_row *row)
 	in.share = share;
 	in.entries = (uint32_t)count;
 	in.length_ns = (float)(row->sample->end_ns - row->sample->begin_ns);
-	in.first_column = row->first_column;
-	in.last_column = row->last_column;
+	/* Equal ones say that a lag changes nothing, or nothing that could be told. */
+	in.first_column = in.last_column = IDLE_COLUMN;
+	if (row->first_column != OVERLAP_SEVERAL && row->last_column != OVERLAP_SEVERAL) {
+		in.first_column = row->first_column;
+		in.last_column = row->last_column;
+	}
 	for (unsigned m = 0; m < ATTRIBUTE_METRICS; m++)
 		if (in.present >> m & 1)
 			a->most_seen[m] = fmax(a->most_seen[m], row->sample->value[m]);
@@ -150,7 +157,8 @@ static int take_row(void *taker, const struct overlap_row *row)
 	return add_row(a, row);
 }
 
-/* --- kernels ------------------------------------------------------------------------------------- */
+/* --- kernels -------------------------------------------------------------------------------------
+ */
 
 static bool record_of(struct attribute *a, uint32_t signature, uint32_t *index)
 {
@@ -182,15 +190,17 @@ static int pass_kernel(struct attribute *a, const struct attribute_kernel *kerne
 		return attribute_add_hole(a, k.begin_ns, k.end_ns);
 	}
 	record = &a->record[index];
-	k.column = (uint16_t)(index * DURATION_CLASSES +
-			      duration_class_add(&record->classes, kernel->end_ns - kernel->begin_ns));
+	k.column =
+		(uint16_t)(index * DURATION_CLASSES +
+			   duration_class_add(&record->classes, kernel->end_ns - kernel->begin_ns));
 	status = overlap_add_kernel(&a->overlap, &k, &length_ns);
 	record->launches++;
 	record->total_ns += length_ns;
 	return status;
 }
 
-/* --- alignment ----------------------------------------------------------------------------------- */
+/* --- alignment -----------------------------------------------------------------------------------
+ */
 
 static bool is_active_sample(const struct attribute *a, const struct overlap_sample *sample)
 {
@@ -238,7 +248,8 @@ static int replay(const struct attribute *a, struct attribute *to)
 	return status;
 }
 
-/* The lag that metrics have in common, each weighted by how well it is known: from a trial with what waits. */
+/* The lag that metrics have in common, each weighted by how well it is known: from a trial with
+ * what waits. */
 static int step_shift(struct attribute *a)
 {
 	struct attribute *trial = attribute_create(&a->options);
@@ -268,8 +279,9 @@ out:
 }
 
 /*
- * What waited for the offset goes its way. The offset is right to some microseconds; the lag that is left is found by
- * solving, twice, since unmix.c follows a lag in first order only: a kernel of 3 us that is looked for 1 us too late would lose a tenth.
+ * What waited for the offset goes its way. The offset is right to some microseconds; the lag that
+ * is left is found by solving, twice, since unmix.c follows a lag in first order only: a kernel of
+ * 3 us that is looked for 1 us too late would lose a tenth.
  */
 static int end_prelude(struct attribute *a)
 {
@@ -326,7 +338,8 @@ static int check_prelude(struct attribute *a)
 	return a->kernels >= PRELUDE_KERNELS ? end_prelude(a) : 0;
 }
 
-/* --- what the caller adds ------------------------------------------------------------------------ */
+/* --- what the caller adds ------------------------------------------------------------------------
+ */
 
 int attribute_add_kernel(struct attribute *a, const struct attribute_kernel *kernel)
 {
@@ -363,7 +376,8 @@ int attribute_add_hole(struct attribute *a, uint64_t begin_ns, uint64_t end_ns)
 	return 0;
 }
 
-/* Does the sample have times that can be? The first of a burst spans from configuration to start, so it goes too. */
+/* Does the sample have times that can be? The first of a burst spans from configuration to start,
+ * so it goes too. */
 static bool has_good_times(struct attribute *a, const struct attribute_sample *sample)
 {
 	uint64_t length = sample->end_ns - sample->begin_ns;
@@ -421,7 +435,8 @@ int attribute_add_sample(struct attribute *a, const struct attribute_sample *sam
 	return check_prelude(a);
 }
 
-/* --- the end ------------------------------------------------------------------------------------- */
+/* --- the end -------------------------------------------------------------------------------------
+ */
 
 int attribute_gather(struct attribute *a)
 {

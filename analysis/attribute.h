@@ -1,22 +1,22 @@
 /*
  * What each kernel does to each unit of the GPU, from samples of the whole GPU over one normal run.
  *
- * How to call it, for one device:
+ * For one device: attribute_create with what is sampled. Then, in the order of begin, kernels,
+ * copies and samples mixed:
+ * - attribute_add_kernel for every one, also where nobody sampled: totals come from here;
+ * - attribute_begin_burst before the first sample of each burst;
+ * - attribute_add_sample for each sample;
+ * - attribute_add_hole where records were lost: what ran there is not known.
+ * Then attribute_solve, attribute_find for each signature and metric, attribute_destroy.
  *
- *	struct attribute *a = attribute_create(&options);	what is sampled
- *	in the order of begin, kernels, copies and samples mixed:
- *		attribute_add_kernel(a, &kernel);	every one, also where nobody sampled: totals come from here
- *		attribute_begin_burst(a);		before the first sample of each burst
- *		attribute_add_sample(a, &sample);
- *		attribute_add_hole(a, begin, end);	records lost: what ran there is not known
- *	attribute_solve(a);
- *	attribute_find(a, signature, metric)		as often as needed
- *	attribute_destroy(a);
+ * Times are of one clock: kernel and sample rows of a trace share the device domain, so convert
+ * both or neither. Kernels may come up to 50 us out of order against samples. Copies and sets move
+ * data too: give each kind a signature of its own. Where library calls tell shapes apart, a
+ * signature is (kernel, shape); where nothing does, launches are told apart by duration in here.
  *
- * Times are of one clock: kernel and sample rows of a trace share the device domain, so convert both or neither. Kernels may
- * come up to 50 us out of order against samples. Copies and sets move data too: give each kind a signature of its own. Where library calls
- * tell shapes apart, a signature is (kernel, shape); where nothing does, launches are told apart by duration in here.
- * One thread at a time. Memory: options.budget_bytes for samples, and 10 bytes for each pair of columns (at most 640) while solving.
+ * One thread at a time. Memory: options.budget_bytes for samples, while aligning the clocks 8 MB,
+ * and while solving 12 bytes for each pair of columns (at most 640). docs/attribution.md has the
+ * method.
  */
 #ifndef ATTRIBUTE_H
 #define ATTRIBUTE_H
@@ -30,8 +30,8 @@
 #define ATTRIBUTE_METRICS 16
 
 /*
- * What is left of a difference to Nsight Compute when noise is out, as a share of the value and in points of the scale: standard
- * deviations. Measured on data/h200-bert: docs/attribution.md.
+ * What is left of a difference to Nsight Compute when noise is out, as a share of the value and in
+ * points of the scale: standard deviations. Measured on data/h200-bert: docs/attribution.md.
  */
 #define ATTRIBUTE_MODEL_SHARE 0.04
 #define ATTRIBUTE_MODEL_POINTS 0.005
@@ -49,10 +49,10 @@ struct attribute_metric {
 struct attribute_options {
 	struct attribute_metric metric[ATTRIBUTE_METRICS];
 	unsigned metrics;
-	bool has_active;  /* one metric says how active the SMs were: */
-	unsigned active;  /* which; the clocks are aligned by it */
+	bool has_active;                  /* one metric says how active the SMs were: */
+	unsigned active;                  /* which; the clocks are aligned by it */
 	double model_share, model_points; /* widen the intervals: see above; 0 = noise alone */
-	size_t budget_bytes; /* 0 = 24 MiB */
+	size_t budget_bytes;              /* 0 = 24 MiB */
 };
 
 struct attribute_kernel {
@@ -70,11 +70,11 @@ struct attribute_sample {
 };
 
 enum attribute_status {
-	ATTRIBUTE_NONE,             /* not sampled, or of this metric no sample */
+	ATTRIBUTE_NONE, /* not sampled, or of this metric no sample */
 	ATTRIBUTE_IDENTIFIED,
-	ATTRIBUTE_MERGED,           /* only the mean over a group of kernels is known: that is the value */
+	ATTRIBUTE_MERGED, /* only the mean over a group of kernels is known: that is the value */
 	ATTRIBUTE_NOT_IDENTIFIABLE, /* the value is a guess: use low and high, or nothing */
-	ATTRIBUTE_CONTRADICTED,     /* the samples do not fit the model: something else was running */
+	ATTRIBUTE_CONTRADICTED, /* the samples do not fit the model: something else was running */
 };
 
 enum attribute_reason {
@@ -88,12 +88,14 @@ enum attribute_reason {
 };
 
 struct attribute_estimate {
-	float value, low, high; /* % of peak, or amount per ns, while the kernel runs; 90 % interval */
-	float samples_full;     /* its time in samples over their length: how many whole samples it had */
-	uint32_t samples;       /* that it ran in */
-	uint16_t group;         /* of this metric; 0 = none */
-	uint8_t status;         /* enum attribute_status */
-	uint8_t reason;         /* enum attribute_reason */
+	float value, low,
+		high;       /* % of peak, or amount per ns, while the kernel runs; 90 % interval */
+	float samples_full; /* its time in samples over their length: how many whole samples it had
+			     */
+	uint32_t samples;   /* that it ran in */
+	uint16_t group;     /* of this metric; 0 = none */
+	uint8_t status;     /* enum attribute_status */
+	uint8_t reason;     /* enum attribute_reason */
 };
 
 /* What the solver knows of a signature apart from metrics. */
@@ -104,20 +106,23 @@ struct attribute_totals {
 
 struct attribute_summary {
 	struct align align;
-	uint64_t samples;        /* taken */
+	uint64_t samples; /* taken */
 	uint64_t kernels;
 	uint64_t first_of_burst; /* dropped, as are those below */
-	uint64_t bad_times;      /* no length, before or over the one before, far longer than the others */
-	uint64_t bad_values;     /* single values: not finite, negative, beyond what can be */
+	uint64_t bad_times;  /* no length, before or over the one before, far longer than the others
+			      */
+	uint64_t bad_values; /* single values: not finite, negative, beyond what can be */
 	uint64_t in_holes;
-	uint64_t outside;        /* before the first kernel or after the last: whether something ran is not known */
-	uint64_t idle_samples;   /* nothing of ours ran */
-	double idle_active;      /* mean of the active metric in those: another process, if not near 0 */
-	uint64_t late_kernels;   /* out of order by too much: their samples lack them */
-	unsigned thinned;        /* one of 2^thinned samples was kept */
-	double lag_ns[ATTRIBUTE_METRICS]; /* how much later than kernels a counter moves, the offset apart */
-	unsigned columns;        /* solved for */
-	unsigned crowded;        /* signatures that share a column */
+	uint64_t outside; /* before the first kernel or after the last: whether something ran is not
+			     known */
+	uint64_t idle_samples; /* nothing of ours ran */
+	double idle_active; /* mean of the active metric in those: another process, if not near 0 */
+	uint64_t late_kernels;            /* out of order by too much: their samples lack them */
+	unsigned thinned;                 /* one of 2^thinned samples was kept */
+	double lag_ns[ATTRIBUTE_METRICS]; /* how much later than kernels a counter moves, the offset
+					     apart */
+	unsigned columns;                 /* solved for */
+	unsigned crowded;                 /* signatures that share a column */
 };
 
 struct attribute;

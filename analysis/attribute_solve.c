@@ -1,4 +1,5 @@
-/* From rows to estimates: which columns are solved for, one unmixing for each metric, and what its answers are worth. */
+/* From rows to estimates: which columns are solved for, one unmixing for each metric, and what its
+ * answers are worth. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,33 +7,36 @@
 #include "attribute_state.h"
 #include "unmix.h"
 
-/* Columns solved for, idle time and the shared one among them: solving takes their number cubed in the worst case. */
+/* Columns solved for, idle time and the shared one among them: solving takes their number cubed in
+ * the worst case. */
 #define COLUMN_LIMIT 640
 
 /* A class with a smaller share of its signature's time goes with the nearest other. */
 #define CLASS_SHARE 0.02
 
-/* Half of an interval, of the scale: wider ones tell too little. Labels need a lead of 10 points. */
+/* Half of an interval, of the scale: wider ones tell too little. Labels need a lead of 10 points.
+ */
 #define NARROW 0.10
 
 /*
- * Where noise and prior leave this share of the prior's variance open, the prior has spoken, not the data. That may decide
- * only where all kernels are so much alike that it hardly matters.
+ * Where noise and prior leave this share of the prior's variance open, the prior has spoken, not
+ * the data. That may decide only where all kernels are so much alike that it hardly matters.
  */
-#define OPEN_SHARE  0.5
+#define OPEN_SHARE 0.5
 #define VERY_NARROW 0.03
 
 #define FEW_SAMPLES 8
-#define FEW_FULL    1.0
+#define FEW_FULL 1.0
 
 /* Below zero by so many deviations and points: the model does not hold. */
 #define NEGATIVE_DEVIATIONS 5.0
-#define NEGATIVE_POINTS     0.03
-#define OUTLIER_SHARE       0.3
+#define NEGATIVE_POINTS 0.03
+#define OUTLIER_SHARE 0.3
 
-/* Members of a group, and how strongly they must be bound to it: the correlation of what is open. */
+/* Members of a group, and how strongly they must be bound to it: the correlation of what is open.
+ */
 #define GROUP_MEMBERS 6
-#define GROUP_BOND    (-0.5)
+#define GROUP_BOND (-0.5)
 
 #define NO_COLUMN UINT16_MAX
 
@@ -41,15 +45,17 @@ struct mean {
 	uint16_t column[DURATION_CLASSES];
 	double weight[DURATION_CLASSES];
 	size_t count;
-	double share; /* of the signature's time that these columns are */
+	double share;     /* of the signature's time that these columns are */
+	uint32_t samples; /* that had one of its own columns, before small ones were joined */
 };
 
 struct solve {
 	struct attribute *a;
-	uint16_t *column; /* of raw columns */
-	double *time;     /* of raw columns: their shares, added up over rows */
-	size_t columns;   /* ours */
-	bool has_rest;    /* the one before the last is shared */
+	uint16_t *column;  /* of raw columns */
+	double *time;      /* of raw columns: their shares, added up over rows */
+	uint32_t *samples; /* of raw columns: rows that have it */
+	size_t columns;    /* ours */
+	bool has_rest;     /* the one before the last is shared */
 	uint32_t *first;
 	struct mean *mean; /* by record */
 	/* For one metric: */
@@ -59,14 +65,17 @@ struct solve {
 	uint16_t groups;
 };
 
-/* --- columns ------------------------------------------------------------------------------------- */
+/* --- columns -------------------------------------------------------------------------------------
+ */
 
 static void add_times(struct solve *s)
 {
 	const struct sample_rows *rows = &s->a->rows;
 
-	for (size_t i = 0; i < rows->entries; i++)
+	for (size_t i = 0; i < rows->entries; i++) {
 		s->time[rows->column[i]] += (double)rows->share[i];
+		s->samples[rows->column[i]]++;
+	}
 }
 
 /* The class that stands for class `c`: itself, or the nearest one with a share worth a column. */
@@ -91,7 +100,8 @@ static unsigned class_for(const struct attribute_record *record, unsigned c)
 	return nearest;
 }
 
-/* Moves the time of small classes to the classes that stand for them; s->column says where, for now as a raw column. */
+/* Moves the time of small classes to the classes that stand for them; s->column says where, for now
+ * as a raw column. */
 static void join_classes(struct solve *s)
 {
 	for (size_t r = 0; r < s->a->records; r++) {
@@ -104,7 +114,9 @@ static void join_classes(struct solve *s)
 			s->column[from] = (uint16_t)to;
 			if (to != from) {
 				s->time[to] += s->time[from];
+				s->samples[to] += s->samples[from];
 				s->time[from] = 0;
+				s->samples[from] = 0;
 			}
 		}
 	}
@@ -117,7 +129,16 @@ static int larger_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The least time with which a raw column gets one of its own. */
+/*
+ * Has it so many samples that it could be known? A column each for those that have not would
+ * explain their samples perfectly, and make the others look better known than they are.
+ */
+static bool is_large(const struct solve *s, size_t raw)
+{
+	return s->samples[raw] >= FEW_SAMPLES;
+}
+
+/* A raw column needs more time than this to get one of its own, if there are too many. */
 static int least_time(const struct solve *s, double *least)
 {
 	size_t raw = s->a->records * DURATION_CLASSES, count = 0;
@@ -126,7 +147,7 @@ static int least_time(const struct solve *s, double *least)
 	if (!times)
 		return -1;
 	for (size_t i = 0; i < raw; i++)
-		if (s->time[i] > 0)
+		if (is_large(s, i))
 			times[count++] = s->time[i];
 	*least = 0;
 	if (count > COLUMN_LIMIT - 2) {
@@ -149,7 +170,7 @@ static int number_columns(struct solve *s)
 		return -1;
 	}
 	for (size_t i = 0; i < raw; i++) {
-		own[i] = s->time[i] > least ? (uint16_t)s->columns++ : NO_COLUMN;
+		own[i] = is_large(s, i) && s->time[i] > least ? (uint16_t)s->columns++ : NO_COLUMN;
 		s->has_rest |= s->time[i] > 0 && own[i] == NO_COLUMN;
 	}
 	for (size_t i = 0; i < raw; i++) {
@@ -185,7 +206,8 @@ static void find_first(struct solve *s)
 	}
 }
 
-/* --- signatures ---------------------------------------------------------------------------------- */
+/* --- signatures ----------------------------------------------------------------------------------
+ */
 
 static bool is_shared(const struct solve *s, uint16_t column)
 {
@@ -204,7 +226,8 @@ static void add_weight(struct mean *mean, uint16_t column, double weight)
 	mean->weight[mean->count++] = weight;
 }
 
-/* A signature's value is the mean of its classes by time, those with samples: all launches count, sampled or not. */
+/* A signature's value is the mean of its classes by time, those with samples: all launches count,
+ * sampled or not. */
 static void find_mean(struct solve *s, size_t record)
 {
 	const struct duration_classes *classes = &s->a->record[record].classes;
@@ -221,17 +244,20 @@ static void find_mean(struct solve *s, size_t record)
 			continue;
 		add_weight(mean, s->column[raw], ns);
 		covered += ns;
+		mean->samples += leader == raw ? s->samples[raw] : 0;
 	}
 	for (size_t i = 0; i < mean->count; i++)
 		mean->weight[i] /= covered;
 	mean->share = total > 0 ? covered / total : 0;
-	if (mean->count && is_shared(s, mean->column[0]))
+	if (mean->count && is_shared(s, mean->column[0]) && mean->samples >= FEW_SAMPLES)
 		s->a->summary.crowded++;
 }
 
-/* --- estimates ----------------------------------------------------------------------------------- */
+/* --- estimates -----------------------------------------------------------------------------------
+ */
 
-/* The 95 % point of Student's t: Cornish-Fisher expansion around the normal's (Abramowitz and Stegun 26.7.5). */
+/* The 95 % point of Student's t: Cornish-Fisher expansion around the normal's (Abramowitz and
+ * Stegun 26.7.5). */
 static double student(double freedom)
 {
 	double z = 1.6448536, z2 = z * z, z3 = z2 * z, z5 = z3 * z2, z7 = z5 * z2;
@@ -287,10 +313,10 @@ static void judge(const struct solve *s, const struct unmix_sum *sum, const stru
 	e->status = ATTRIBUTE_NOT_IDENTIFIABLE;
 	if (s->a->summary.align.state == ALIGN_POOR) {
 		e->reason = ATTRIBUTE_CLOCKS;
-	} else if (is_shared(s, mean->column[0])) {
+	} else if (is_shared(s, mean->column[0]) && mean->samples >= FEW_SAMPLES) {
 		e->reason = ATTRIBUTE_CROWDED;
-	} else if (e->samples < FEW_SAMPLES || (double)e->samples_full < FEW_FULL ||
-		   mean->share < 0.5) {
+	} else if (mean->samples < FEW_SAMPLES || e->samples < FEW_SAMPLES ||
+		   (double)e->samples_full < FEW_FULL || mean->share < 0.5) {
 		e->reason = ATTRIBUTE_FEW_SAMPLES;
 	} else if ((double)rejected > OUTLIER_SHARE * e->samples) {
 		e->status = ATTRIBUTE_CONTRADICTED;
@@ -321,12 +347,15 @@ static void estimate(const struct solve *s, size_t record)
 	}
 	if (!e->samples)
 		return;
+	if (e->samples > mean->samples)
+		e->samples = mean->samples;
 	sum = sum_of(s, record);
 	set_interval(s, &sum, e);
 	judge(s, &sum, mean, rejected, e);
 }
 
-/* --- groups -------------------------------------------------------------------------------------- */
+/* --- groups --------------------------------------------------------------------------------------
+ */
 
 struct group {
 	size_t record[GROUP_MEMBERS];
@@ -342,8 +371,8 @@ static double open_between(const struct solve *s, size_t a, size_t b)
 	for (size_t i = 0; i < x->count; i++)
 		for (size_t j = 0; j < y->count; j++)
 			sum += x->weight[i] * y->weight[j] *
-			       (double)s->unmix.covariance[x->column[i] * s->columns +
-							   y->column[j]];
+			       (double)s->unmix
+				       .covariance[x->column[i] * s->columns + y->column[j]];
 	return sum;
 }
 
@@ -359,7 +388,8 @@ static double time_of(const struct solve *s, size_t record)
 	return (double)s->a->record[record].total_ns;
 }
 
-/* The mean over the group by time. Columns of members differ, since no two signatures share any but the shared one. */
+/* The mean over the group by time. Columns of members differ, since no two signatures share any but
+ * the shared one. */
 static struct unmix_sum group_sum(const struct solve *s, const struct group *group)
 {
 	uint16_t column[GROUP_MEMBERS * DURATION_CLASSES];
@@ -408,7 +438,8 @@ static bool find_partner(const struct solve *s, const struct group *group, size_
 }
 
 /*
- * Each member may do all of the group's work and no more, and is not known better than it was alone.
+ * Each member may do all of the group's work and no more, and is not known better than it was
+ * alone.
  */
 static void merge(struct solve *s, const struct group *group, const struct unmix_sum *sum)
 {
@@ -448,7 +479,8 @@ static void try_merge(struct solve *s, size_t record)
 	}
 }
 
-/* --- the end ------------------------------------------------------------------------------------- */
+/* --- the end -------------------------------------------------------------------------------------
+ */
 
 static int solve_metric(struct solve *s, unsigned metric)
 {
@@ -465,7 +497,9 @@ static int solve_metric(struct solve *s, unsigned metric)
 
 	s->metric = metric;
 	s->groups = 0;
-	s->scale = m->most > 0 ? m->most : m->kind == ATTRIBUTE_PERCENT ? 100 : a->most_seen[metric];
+	s->scale = m->most > 0                    ? m->most
+		   : m->kind == ATTRIBUTE_PERCENT ? 100
+						  : a->most_seen[metric];
 	if (s->scale <= 0)
 		s->scale = 1;
 	in.scale = s->scale;
@@ -491,9 +525,10 @@ static int prepare(struct solve *s)
 
 	s->column = calloc(SAMPLE_COLUMNS, sizeof(*s->column));
 	s->time = calloc(SAMPLE_COLUMNS, sizeof(*s->time));
+	s->samples = calloc(SAMPLE_COLUMNS, sizeof(*s->samples));
 	s->mean = calloc(a->records + 1, sizeof(*s->mean));
 	a->estimate = calloc((a->records + 1) * ATTRIBUTE_METRICS, sizeof(*a->estimate));
-	if (!s->column || !s->time || !s->mean || !a->estimate)
+	if (!s->column || !s->time || !s->samples || !s->mean || !a->estimate)
 		return -1;
 	add_times(s);
 	join_classes(s);
@@ -522,6 +557,7 @@ int attribute_solve(struct attribute *a)
 out:
 	free(s.column);
 	free(s.time);
+	free(s.samples);
 	free(s.mean);
 	free(s.first);
 	return status;

@@ -17,8 +17,8 @@ struct attribute_record {
 };
 
 /* The last column: time in which nothing ran. */
-#define IDLE_COLUMN OVERLAP_NONE
-/* Signatures that found no place share the record before it. */
+#define IDLE_COLUMN OVERLAP_IDLE
+/* So that no column is one of OVERLAP_IDLE and OVERLAP_SEVERAL. What finds no place makes holes. */
 #define RECORD_LIMIT ((SAMPLE_COLUMNS / DURATION_CLASSES) - 1)
 
 /* Sums over samples in which nothing ran. */
@@ -29,7 +29,7 @@ struct idle_pool {
 
 struct attribute {
 	struct attribute_options options;
-	struct dict signatures; /* of signature + 1: ids there start at 1 */
+	struct dict signatures;          /* of signature + 1: ids there start at 1 */
 	struct attribute_record *record; /* by index, in the order of first launch */
 	size_t records, record_capacity;
 	/* Until the clocks are aligned, all waits here. */
@@ -42,14 +42,14 @@ struct attribute {
 	struct sample_rows rows;
 	struct align_interval *hole;
 	size_t holes, hole_capacity, hole_at;
-	int64_t shift_ns; /* added to the times of kernels */
+	int64_t shift_ns;                           /* added to the times of kernels */
 	double lag_deviation_ns[ATTRIBUTE_METRICS]; /* of summary.lag_ns */
-	bool burst; /* the next sample is the first of one */
-	uint64_t sample_end_ns; /* of the last good sample */
-	struct quantile lengths; /* of good samples */
-	bool ran; /* a kernel was in some row */
-	struct idle_pool idle, idle_tail; /* the tail: since the last row with a kernel */
-	double most_seen[ATTRIBUTE_METRICS]; /* per ns where it is an amount */
+	bool burst;                                 /* the next sample is the first of one */
+	uint64_t sample_end_ns;                     /* of the last good sample */
+	struct quantile lengths;                    /* of good samples */
+	bool ran;                                   /* a kernel was in some row */
+	struct idle_pool idle, idle_tail;           /* the tail: since the last row with a kernel */
+	double most_seen[ATTRIBUTE_METRICS];        /* per ns where it is an amount */
 	struct attribute_summary summary;
 	struct attribute_estimate *estimate; /* records x ATTRIBUTE_METRICS */
 };

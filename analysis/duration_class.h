@@ -1,4 +1,5 @@
-/* Launches of one kernel signature that do different amounts of work, told apart by how long they take. */
+/* Launches of one kernel signature that do different amounts of work, told apart by how long they
+ * take. */
 #ifndef DURATION_CLASS_H
 #define DURATION_CLASS_H
 
@@ -19,10 +20,11 @@ struct duration_classes {
 };
 
 /*
- * Takes one launch and returns its class: the nearest one, a new one where none is within 25 % (and room is left). Leader
- * clustering, so that a class never changes its number. cuBLAS serves several shapes with one kernel and grid: in data/h200-bert one
- * GEMM runs for 10 and for 26 us, with 47 and 75 % of the tensor peak, next to different neighbours; with one value for both
- * the neighbours' values are wrong by up to 20 points.
+ * Takes one launch and returns its class: the nearest one, a new one where none is within 25 % (and
+ * room is left). Leader clustering, so that a class never changes its number. cuBLAS serves several
+ * shapes with one kernel and grid: in data/h200-bert one GEMM runs for 10 and for 26 us, with 47
+ * and 75 % of the tensor peak, next to different neighbours; with one value for both the
+ * neighbours' values are wrong by up to 20 points.
  */
 unsigned duration_class_add(struct duration_classes *classes, uint64_t duration_ns);
 

@@ -81,9 +81,9 @@ bool envelope_factor(const struct envelope *m, double ridge, const bool *fixed,
 		for (size_t j = begin; j < i; j++) {
 			size_t common = begin > m->first[j] ? begin : m->first[j];
 
-			row[j - begin] -= dot(&row[common - begin],
-					      &factor->value[m->start[j] + common - m->first[j]],
-					      j - common);
+			row[j - begin] -=
+				dot(&row[common - begin],
+				    &factor->value[m->start[j] + common - m->first[j]], j - common);
 			row[j - begin] /= *envelope_at(factor, j, j);
 		}
 		pivot = diagonal - dot(row, row, i - begin);

@@ -1,4 +1,5 @@
-/* Symmetric matrices whose rows start where their first non-zero stands, and their Cholesky factors. */
+/* Symmetric matrices whose rows start where their first non-zero stands, and their Cholesky
+ * factors. */
 #ifndef ENVELOPE_H
 #define ENVELOPE_H
 
@@ -7,9 +8,10 @@
 #include <stdint.h>
 
 /*
- * The lower triangle: row i holds columns first[i] to i. Fill-in of a Cholesky factor stays inside (George and Liu, Computer
- * Solution of Large Sparse Positive Definite Systems, 1981, chapter 4). Kernels of different phases of a program never share a
- * sample, so in the order of first appearance most rows are short.
+ * The lower triangle: row i holds columns first[i] to i. Fill-in of a Cholesky factor stays inside
+ * (George and Liu, Computer Solution of Large Sparse Positive Definite Systems, 1981, chapter 4).
+ * Kernels of different phases of a program never share a sample, so in the order of first
+ * appearance most rows are short.
  */
 struct envelope {
 	size_t size;
@@ -31,8 +33,9 @@ static inline double *envelope_at(const struct envelope *m, size_t i, size_t j)
 }
 
 /*
- * Factors `m` + ridge x identity into `factor`, of the same shape. Rows and columns with fixed[i] are taken as those of the
- * identity; NULL = none. False when the matrix is not positive definite to working precision.
+ * Factors `m` + ridge x identity into `factor`, of the same shape. Rows and columns with fixed[i]
+ * are taken as those of the identity; NULL = none. False when the matrix is not positive definite
+ * to working precision.
  */
 bool envelope_factor(const struct envelope *m, double ridge, const bool *fixed,
 		     struct envelope *factor);

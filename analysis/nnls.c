@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Rounds in which all wrong variables change sides though their number does not fall; then one at a time. */
+/* Rounds in which all wrong variables change sides though their number does not fall; then one at a
+ * time. */
 #define PATIENCE 3
 
 /* Wrong by less than this share of the numbers it comes from is rounding. */
@@ -43,7 +44,6 @@ static double largest(const double *values, size_t count)
 		most = fmax(most, fabs(values[i]));
 	return most;
 }
-
 
 /* Variables on the wrong side: their number, and which they are in `wrong`. */
 static size_t find_wrong(const struct pivoting *p)

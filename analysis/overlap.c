@@ -30,16 +30,15 @@ static int add_share(struct overlap *o, size_t *count, uint16_t column, double s
 	return 0;
 }
 
-/* The one column that is active at a moment. */
 static uint16_t column_at(const struct overlap *o, uint64_t time_ns)
 {
-	uint16_t column = OVERLAP_NONE;
+	uint16_t column = OVERLAP_IDLE;
 
 	for (size_t i = 0; i < o->kernels && o->kernel[i].begin_ns <= time_ns; i++) {
 		if (o->kernel[i].end_ns <= time_ns)
 			continue;
-		if (column != OVERLAP_NONE && column != o->kernel[i].column)
-			return OVERLAP_NONE;
+		if (column != OVERLAP_IDLE)
+			return OVERLAP_SEVERAL;
 		column = o->kernel[i].column;
 	}
 	return column;

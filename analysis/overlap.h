@@ -17,7 +17,8 @@ struct overlap_kernel {
 };
 
 #define OVERLAP_VALUES 16
-#define OVERLAP_NONE   UINT16_MAX
+#define OVERLAP_IDLE UINT16_MAX
+#define OVERLAP_SEVERAL (UINT16_MAX - 1)
 
 struct overlap_sample {
 	uint64_t begin_ns;
@@ -26,14 +27,15 @@ struct overlap_sample {
 	double value[OVERLAP_VALUES];
 };
 
-/* A sample that is complete. Shares are of its length, in the order in which the columns first ran in it. */
+/* A sample that is complete. Shares are of its length, in the order in which the columns first ran
+ * in it. */
 struct overlap_row {
 	const struct overlap_sample *sample;
 	const uint16_t *column;
 	const float *share;
 	size_t count;
-	double busy; /* share in which any kernel ran */
-	uint16_t first_column; /* what ran as the sample began; OVERLAP_NONE if nothing or several */
+	double busy;           /* share in which any kernel ran */
+	uint16_t first_column; /* what ran as the sample began; or OVERLAP_IDLE, OVERLAP_SEVERAL */
 	uint16_t last_column;  /* as it ended */
 };
 
@@ -41,9 +43,10 @@ struct overlap_row {
 typedef int (*overlap_take)(void *taker, const struct overlap_row *row);
 
 /*
- * Kernels running side by side each count in full: what a sample measured is the sum over what ran, and a value is what a kernel adds
- * while it runs. On one stream, kernels run one after the other: the part of a kernel before the end of its predecessor
- * (programmatic dependent launch) is left to the predecessor (DESIGN section 1).
+ * Kernels running side by side each count in full: what a sample measured is the sum over what ran,
+ * and a value is what a kernel adds while it runs. On one stream, kernels run one after the other:
+ * the part of a kernel before the end of its predecessor (programmatic dependent launch) is left to
+ * the predecessor (DESIGN section 1).
  */
 struct overlap {
 	struct overlap_kernel *kernel; /* that may reach into a sample to come, by begin */
@@ -64,8 +67,9 @@ struct overlap {
 void overlap_fini(struct overlap *o);
 
 /*
- * Kernels and samples come in the order of begin, kernels among samples by no more than OVERLAP_SLACK_NS out of it. The kernel's length that counts (see above) goes to
- * *length_ns. -1 without memory, or what `take` returned.
+ * Kernels and samples come in the order of begin, kernels among samples by no more than
+ * OVERLAP_SLACK_NS out of it. The kernel's length that counts (see above) goes to *length_ns. -1
+ * without memory, or what `take` returned.
  */
 int overlap_add_kernel(struct overlap *o, const struct overlap_kernel *kernel, uint64_t *length_ns);
 int overlap_add_sample(struct overlap *o, const struct overlap_sample *sample);

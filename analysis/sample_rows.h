@@ -1,4 +1,5 @@
-/* Samples and what ran in them, kept for solving: a bounded store of sparse rows that thins itself. */
+/* Samples and what ran in them, kept for solving: a bounded store of sparse rows that thins itself.
+ */
 #ifndef SAMPLE_ROWS_H
 #define SAMPLE_ROWS_H
 
@@ -7,6 +8,7 @@
 #include <stdint.h>
 
 #define SAMPLE_COLUMNS 65536
+#define SAMPLE_ENTRIES 256 /* of a row, at most */
 
 struct sample_row {
 	uint32_t entry;   /* index of its first entry */
@@ -15,20 +17,23 @@ struct sample_row {
 	uint32_t serial;  /* its number among all rows ever added */
 	uint32_t entries;
 	float length_ns;
-	uint16_t first_column; /* what ran as it began: SAMPLE_COLUMNS - 1 if nothing, or several at once */
+	uint16_t first_column; /* what ran as it began; the same as the other where that is not one
+				  column */
 	uint16_t last_column;  /* as it ended */
 };
 
 /*
- * When the budget is used up, half of the rows go, and of those to come only half are taken: chosen by a hash of their number,
- * so that no rhythm of the program meets one of ours. Rows with a column that few rows have stay as long as that is
- * possible. The choice looks at what ran, never at what was measured, so that it biases nothing.
+ * When the budget is used up, half of the rows go, and of those to come only half are taken: chosen
+ * by a hash of their number, so that no rhythm of the program meets one of ours. Rows with a column
+ * that few rows have stay as long as that is possible. The choice looks at what ran, never at what
+ * was measured, so that it biases nothing.
  */
 struct sample_rows {
 	struct sample_row *row;
 	size_t count, row_capacity;
 	uint16_t *column; /* of entries */
-	float *share;     /* of entries: of the sample's length; above 1 where launches of one column overlap */
+	float *share; /* of entries: of the sample's length; above 1 where launches of one column
+			 overlap */
 	size_t entries, column_capacity, share_capacity;
 	float *value;
 	size_t values, value_capacity;

@@ -8,25 +8,32 @@
 
 #include "nnls.h"
 
-#define ROUNDS       7
-#define PRIOR_ROUND  3 /* the strength of the ridge is chosen after this one */
+#define ROUNDS 7
+#define PRIOR_ROUND 3    /* the strength of the ridge is chosen after this one */
 #define VARIANCE_STEPS 3 /* in each round */
-#define LAST_ROUNDS  2 /* see all rows; the ones before as many as have so many entries, evenly spread: */
-#define EARLY_ENTRIES  400000
+#define LAST_ROUNDS                                                                                \
+	2 /* see all rows; the ones before as many as have so many entries, evenly spread: */
+#define EARLY_ENTRIES 400000
 
-/* Variances, in scale squared: where they start, and below what they are rounding of the counters. */
+/* Variances, in scale squared: where they start, and below what they are rounding of the counters.
+ */
 #define VARIANCE_START 1e-4
 #define VARIANCE_LEAST 1e-10
-#define FLOOR_START    1e-7
-#define FLOOR_LEAST    1e-8
+#define FLOOR_START 1e-7
+#define FLOOR_LEAST 1e-8
 
-/* A sample is left out beyond so many standard deviations; in early rounds, when these are still guesses, beyond more. */
+/* A sample is left out beyond so many standard deviations; in early rounds, when these are still
+ * guesses, beyond more. */
 #define OUTLIER_DEVIATIONS 6.0
-#define OUTLIER_EARLY      12.0
+#define OUTLIER_EARLY 12.0
 
 /* Before the data chose. Weak: a deviation of 100 times the scale. */
 #define PRIOR_VARIANCE_START 1e4
-#define PRIOR_VARIANCE_LEAST 1e-6
+
+/* What is assumed of it, as firmly as from so many columns: kernels differ by 30 points. */
+#define PRIOR_VARIANCE_GUESS 0.09
+#define PRIOR_COLUMNS        10
+#define PRIOR_STEPS          8
 
 /* The idle samples count as at most so many: they say one thing, however often. */
 #define IDLE_MOST 1000.0
@@ -37,7 +44,7 @@
 #define LEVERAGE_MOST 0.9
 
 /* Counters trail or lead the times of kernels by at most this, and by about that. */
-#define LAG_MOST_NS      3000.0
+#define LAG_MOST_NS 3000.0
 #define LAG_DEVIATION_NS 1000.0
 
 struct work {
@@ -47,11 +54,11 @@ struct work {
 	struct envelope gram, factor;
 	double *q;
 	bool *fixed;
-	double *variance; /* of columns */
+	double *variance;  /* of columns */
 	double *up, *down; /* for its next step */
 	double floor;
 	double prior_variance;
-	double lag_ns; /* what is measured comes so much later than kernels say */
+	double lag_ns;   /* what is measured comes so much later than kernels say */
 	float *residual; /* by row */
 	bool *kept;      /* by row; false too where the metric is missing */
 	double spread;   /* mean of residual squared over variance */
@@ -71,44 +78,32 @@ static double value_of(const struct work *w, size_t row)
 	       w->in->scale;
 }
 
-/* The columns and shares of a row, ours. */
+/* A row: our columns, and their shares, were all kernels later by the lag. */
 struct cells {
-	const uint16_t *column;
-	const float *share;
 	size_t count;
-	const uint16_t *ours;
-	uint16_t first, last; /* columns that gain and lose `shift` */
-	float shift;
+	uint16_t column[SAMPLE_ENTRIES];
+	double share[SAMPLE_ENTRIES];
 };
 
-static struct cells cells_of(const struct work *w, size_t row)
+/* What ran as the sample began gains by the lag, what ran as it ended loses. */
+static void load_cells(const struct work *w, size_t row, struct cells *c)
 {
 	const struct sample_row *r = &w->in->rows->row[row];
+	const uint16_t *column = &w->in->rows->column[r->entry];
+	const float *share = &w->in->rows->share[r->entry];
+	double shift = w->lag_ns / (double)r->length_ns;
 
-	return (struct cells){&w->in->rows->column[r->entry],
-			      &w->in->rows->share[r->entry],
-			      r->entries,
-			      w->in->column,
-			      r->first_column,
-			      r->last_column,
-			      (float)w->lag_ns / r->length_ns};
-}
+	c->count = r->entries;
+	for (size_t i = 0; i < c->count; i++) {
+		double x = (double)share[i];
 
-static inline size_t cell_column(const struct cells *c, size_t i)
-{
-	return c->ours[c->column[i]];
-}
-
-/*
- * Its share, were all kernels later by the lag: what ran as the sample began gains, what ran as it ended loses.
- */
-static inline double cell_share(const struct cells *c, size_t i)
-{
-	float shift = c->column[i] == c->first ? c->shift : 0;
-
-	if (c->column[i] == c->last)
-		shift -= c->shift;
-	return (double)fmaxf(c->share[i] + shift, 0);
+		if (column[i] == r->first_column)
+			x += shift;
+		if (column[i] == r->last_column)
+			x -= shift;
+		c->column[i] = w->in->column[column[i]];
+		c->share[i] = x > 0 ? x : 0;
+	}
 }
 
 static double fitted(const struct cells *c, const double *value)
@@ -116,7 +111,7 @@ static double fitted(const struct cells *c, const double *value)
 	double sum = 0;
 
 	for (size_t i = 0; i < c->count; i++)
-		sum += cell_share(c, i) * value[cell_column(c, i)];
+		sum += c->share[i] * value[c->column[i]];
 	return sum;
 }
 
@@ -149,15 +144,15 @@ static void add_idle(struct work *w)
 static void add_row(struct work *w, const struct cells *c, double weight, double y)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		size_t a = cell_column(c, i);
-		double wx = weight * cell_share(c, i);
+		size_t a = c->column[i];
+		double wx = weight * c->share[i];
 
 		w->q[a] += wx * y;
 		for (size_t j = 0; j < c->count; j++) {
-			size_t b = cell_column(c, j);
+			size_t b = c->column[j];
 
 			if (b <= a)
-				*envelope_at(&w->gram, a, b) += wx * cell_share(c, j);
+				*envelope_at(&w->gram, a, b) += wx * c->share[j];
 		}
 	}
 }
@@ -173,7 +168,7 @@ static void collect(struct work *w)
 
 		if (!w->kept[row])
 			continue;
-		c = cells_of(w, row);
+		load_cells(w, row, &c);
 		add_row(w, &c, 1 / row_variance(w, &c), value_of(w, row));
 	}
 	add_idle(w);
@@ -186,7 +181,7 @@ static void find_residuals(struct work *w)
 
 		if (!has_metric(w, row))
 			continue;
-		c = cells_of(w, row);
+		load_cells(w, row, &c);
 		w->residual[row] = (float)(value_of(w, row) - fitted(&c, w->u->value));
 	}
 }
@@ -202,8 +197,9 @@ static double lag_slope(const struct work *w, size_t row)
 }
 
 /*
- * One Gauss-Newton step for the lag: the residuals regressed on how the fit changes with it. Tensor activity comes with the kernel's times,
- * SM activity and DRAM reads a microsecond before, in data/h200-bert; with the wrong one a GEMM loses 2 points to its neighbours.
+ * One Gauss-Newton step for the lag: the residuals regressed on how the fit changes with it. Tensor
+ * activity comes with the kernel's times, SM activity and DRAM reads a microsecond before, in
+ * data/h200-bert; with the wrong one a GEMM loses 2 points to its neighbours.
  */
 static void step_lag(struct work *w)
 {
@@ -216,7 +212,7 @@ static void step_lag(struct work *w)
 
 		if (!w->kept[row])
 			continue;
-		c = cells_of(w, row);
+		load_cells(w, row, &c);
 		weight = 1 / row_variance(w, &c);
 		slope = lag_slope(w, row);
 		up += weight * slope * (double)w->residual[row];
@@ -226,8 +222,8 @@ static void step_lag(struct work *w)
 }
 
 /*
- * One step towards the likeliest variances: each times (sum of share r^2 / s^4) / (sum of share / s^2), which never turns
- * negative and leaves only a stationary point alone.
+ * One step towards the likeliest variances: each times (sum of share r^2 / s^4) / (sum of share /
+ * s^2), which never turns negative and leaves only a stationary point alone.
  */
 static void step_variances(struct work *w)
 {
@@ -241,7 +237,7 @@ static void step_variances(struct work *w)
 
 		if (!w->kept[row])
 			continue;
-		c = cells_of(w, row);
+		load_cells(w, row, &c);
 		inverse = 1 / row_variance(w, &c);
 		ratio = (double)w->residual[row] * (double)w->residual[row] * inverse;
 		floor_up += ratio * inverse;
@@ -249,16 +245,16 @@ static void step_variances(struct work *w)
 		squares += ratio;
 		count++;
 		for (size_t i = 0; i < c.count; i++) {
-			w->up[cell_column(&c, i)] += cell_share(&c, i) * ratio * inverse;
-			w->down[cell_column(&c, i)] += cell_share(&c, i) * inverse;
+			w->up[c.column[i]] += c.share[i] * ratio * inverse;
+			w->down[c.column[i]] += c.share[i] * inverse;
 		}
 	}
 	if (count == 0)
 		return;
 	for (size_t i = 0; i < w->n; i++)
 		if (w->down[i] > 0)
-			w->variance[i] = fmax(w->variance[i] * w->up[i] / w->down[i],
-					      VARIANCE_LEAST);
+			w->variance[i] =
+				fmax(w->variance[i] * w->up[i] / w->down[i], VARIANCE_LEAST);
 	w->floor = fmax(w->floor * floor_up / floor_down, FLOOR_LEAST);
 	w->spread = squares / count;
 }
@@ -272,7 +268,7 @@ static void reject(struct work *w, unsigned round)
 
 		if (!has_metric(w, row))
 			continue;
-		c = cells_of(w, row);
+		load_cells(w, row, &c);
 		w->kept[row] = fabs((double)w->residual[row]) <= limit * sqrt(row_variance(w, &c));
 	}
 }
@@ -295,24 +291,37 @@ static bool invert(struct work *w)
 }
 
 /*
- * The variance of values around the prior mean, by their own spread: expectation and maximisation once (Efron and Morris, "Data
- * analysis using Stein's estimator", JASA 70, 1975, with unequal variances).
+ * Mean and variance of the prior, by how the values themselves spread beyond their noise: moments,
+ * weighted by what is known of each (DerSimonian and Laird, "Meta-analysis in clinical trials",
+ * 1986, repeated). From values without sign constraint and, so far, without prior: else many
+ * columns of which little is known would be lifted above zero, at the cost of their neighbours.
  */
 static void choose_prior(struct work *w)
 {
-	double sum = 0, count = 0;
+	double *value = w->up, variance = PRIOR_VARIANCE_GUESS;
 
-	for (size_t i = 0; i + 1 < w->n; i++) {
-		double away = w->u->value[i] - w->u->prior;
+	memcpy(value, w->q, w->n * sizeof(*value));
+	envelope_solve(&w->factor, value);
+	for (unsigned step = 0; step < PRIOR_STEPS; step++) {
+		double weights = 0, sum = 0, spread = 0, mean, pretended = PRIOR_COLUMNS / variance;
 
-		if (!w->u->samples[i])
-			continue;
-		sum += away * away + (double)w->u->covariance[i * w->n + i];
-		count++;
+		for (size_t i = 0; i + 1 < w->n; i++) {
+			double open = (double)w->u->covariance[i * w->n + i];
+			double weight = w->u->samples[i] ? 1 / (open + variance) : 0;
+
+			weights += weight;
+			sum += weight * value[i];
+			spread += weight * (value[i] * value[i] - open);
+		}
+		if (weights <= 0)
+			return;
+		mean = sum / weights;
+		w->u->prior = fmax(mean, 0);
+		variance = (fmax(spread - mean * sum, 0) + pretended * PRIOR_VARIANCE_GUESS) /
+			   (weights + pretended);
+		variance = fmin(variance, PRIOR_VARIANCE_START);
 	}
-	if (count > 1)
-		w->prior_variance =
-			fmin(fmax(sum / count, PRIOR_VARIANCE_LEAST), PRIOR_VARIANCE_START);
+	w->prior_variance = variance;
 }
 
 static void count_samples(struct work *w)
@@ -325,14 +334,14 @@ static void count_samples(struct work *w)
 		w->kept[row] = has_metric(w, row);
 		if (!w->kept[row])
 			continue;
-		c = cells_of(w, row);
+		load_cells(w, row, &c);
 		w->u->used++;
 		values += value_of(w, row);
 		for (size_t i = 0; i < c.count; i++) {
-			w->u->samples[cell_column(&c, i)]++;
-			w->u->time[cell_column(&c, i)] += cell_share(&c, i);
-			if (cell_column(&c, i) + 1 < w->n)
-				shares += cell_share(&c, i);
+			w->u->samples[c.column[i]]++;
+			w->u->time[c.column[i]] += c.share[i];
+			if (c.column[i] + 1u < w->n)
+				shares += c.share[i];
 		}
 	}
 	w->u->prior = shares > 0 ? fmax(values / shares, 0) : 0;
@@ -345,10 +354,10 @@ static void count_rejected(struct work *w)
 
 		if (!has_metric(w, row) || w->kept[row])
 			continue;
-		c = cells_of(w, row);
+		load_cells(w, row, &c);
 		w->u->left_out++;
 		for (size_t i = 0; i < c.count; i++)
-			w->u->rejected[cell_column(&c, i)]++;
+			w->u->rejected[c.column[i]]++;
 	}
 }
 
@@ -358,18 +367,17 @@ static double leverage(const struct work *w, const struct cells *c, double weigh
 	double sum = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
-		const float *h = &w->u->covariance[cell_column(c, i) * w->n];
+		const float *h = &w->u->covariance[c->column[i] * w->n];
 
 		for (size_t j = 0; j < c->count; j++)
-			sum += cell_share(c, i) * cell_share(c, j) *
-			       (double)h[cell_column(c, j)];
+			sum += c->share[i] * c->share[j] * (double)h[c->column[j]];
 	}
 	return fmin(fmax(weight * sum, 0), LEVERAGE_MOST);
 }
 
 /*
- * The lag is one more unknown of the normal equations: its column b = sum of weight x share x slope goes to w->down, H b to
- * w->up, and what is left of its information, c - b' H b, is returned.
+ * The lag is one more unknown of the normal equations: its column b = sum of weight x share x slope
+ * goes to w->down, H b to w->up, and what is left of its information, c - b' H b, is returned.
  */
 static double border_lag(struct work *w)
 {
@@ -383,12 +391,12 @@ static double border_lag(struct work *w)
 
 		if (!w->kept[row])
 			continue;
-		c = cells_of(w, row);
+		load_cells(w, row, &c);
 		weight = 1 / row_variance(w, &c);
 		slope = lag_slope(w, row);
 		left += weight * slope * slope;
 		for (size_t i = 0; i < c.count; i++)
-			b[cell_column(&c, i)] += weight * slope * cell_share(&c, i);
+			b[c.column[i]] += weight * slope * c.share[i];
 	}
 	memcpy(hb, b, w->n * sizeof(*b));
 	envelope_solve(&w->factor, hb);
@@ -421,19 +429,20 @@ static void add_pulls(const struct work *w, double *sums, double *lags)
 			continue;
 		group = turn++ / GROUP_TURN % UNMIX_GROUPS;
 		sum = &sums[group * w->n];
-		c = cells_of(w, row);
+		load_cells(w, row, &c);
 		weight = 1 / row_variance(w, &c);
 		pull = weight * (double)w->residual[row] / (1 - leverage(w, &c, weight));
 		lags[group] += pull * lag_slope(w, row);
 		for (size_t i = 0; i < c.count; i++)
-			sum[cell_column(&c, i)] += pull * cell_share(&c, i);
+			sum[c.column[i]] += pull * c.share[i];
 	}
 }
 
 /*
- * How each group of samples pulls: H x sum of weight x share x r / (1 - leverage), the first order of leaving it out. Their
- * squares sum to the sandwich covariance that is right whatever the variances (White 1980), clustered (Liang and Zeger 1986), corrected for
- * leverage (HC3 of MacKinnon and White 1985).
+ * How each group of samples pulls: H x sum of weight x share x r / (1 - leverage), the first order
+ * of leaving it out. Their squares sum to the sandwich covariance that is right whatever the
+ * variances (White 1980), clustered (Liang and Zeger 1986), corrected for leverage (HC3 of
+ * MacKinnon and White 1985).
  */
 static int find_changes(struct work *w)
 {
@@ -593,8 +602,8 @@ static void add_changes(const struct unmix *u, const uint16_t *column, const dou
 }
 
 /*
- * Degrees of freedom: those of the groups, fewer where a few groups hold most of the change. For normal changes
- * groups x sum of 4th powers / (sum of squares)^2 is 3.
+ * Degrees of freedom: those of the groups, fewer where a few groups hold most of the change. For
+ * normal changes groups x sum of 4th powers / (sum of squares)^2 is 3.
  */
 static double freedom_of(const double sums[2])
 {

@@ -1,10 +1,12 @@
-/* One metric of many samples, unmixed into one value for each column, with what is known of its error. */
+/* One metric of many samples, unmixed into one value for each column, with what is known of its
+ * error. */
 #ifndef UNMIX_H
 #define UNMIX_H
 
 #include "sample_rows.h"
 
-/* Samples are dealt out to this many groups; how far the answer moves without one of them tells its error. */
+/* Samples are dealt out to this many groups; how far the answer moves without one of them tells its
+ * error. */
 #define UNMIX_GROUPS 32
 
 /* What is to be unmixed. All arrays are the caller's and outlive the unmix. */
@@ -14,7 +16,8 @@ struct unmix_input {
 	double scale;           /* values are divided by it: what a busy unit gives */
 	const uint16_t *column; /* from a row's column to one of ours */
 	size_t columns;         /* the last one stands for idle time */
-	const uint32_t *first;  /* of each column, the lowest that shares a row with it: see envelope.h */
+	const uint32_t
+		*first; /* of each column, the lowest that shares a row with it: see envelope.h */
 	/* Samples in which nothing ran, which are not among the rows. */
 	double idle_count, idle_sum, idle_square_sum;
 };
@@ -44,10 +47,11 @@ struct unmix_sum {
 };
 
 /*
- * Model: y = sum over columns of share x value, + noise, whose variance is that of a floor plus share x variance of the column (launches
- * differ, and so do the parts of one launch). Weighted by that variance, non-negative, drawn to the pooled mean by a ridge as strong
- * as the spread of the values asks for; samples beyond 6 standard deviations are left out. docs/attribution.md has the formulas
- * and where they come from.
+ * Model: y = sum over columns of share x value, + noise, whose variance is that of a floor plus
+ * share x variance of the column (launches differ, and so do the parts of one launch). Weighted by
+ * that variance, non-negative, drawn to the pooled mean by a ridge as strong as the spread of the
+ * values asks for; samples beyond 6 standard deviations are left out. docs/attribution.md has the
+ * formulas and where they come from.
  *
  * -1 without memory. Without any sample that has the metric all is zero and `used` is 0.
  */

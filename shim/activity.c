@@ -108,7 +108,7 @@ static void add_kernel(struct output *output, const uint8_t *r)
 	    kernel_launch_type(r) == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_MULTI_DEVICE)
 		flags |= BST_ENUM_DEVICE_FLAG_COOPERATIVE;
 	note_context(output, kernel_context(r), kernel_device(r));
-	sampler_saw_kernel(kernel_device(r));
+	sampler_saw_launch(kernel_device(r)); /* where no callback told */
 	output_add_numbers(output, BST_TABLE_RUN,
 			   (uint64_t[]){encode_kernel(&key), start, end - start, kernel_correlation(r),
 					kernel_context(r), kernel_stream(r), kernel_graph(r),

@@ -8,13 +8,13 @@
 
 static const struct api_info hooks[API_HOOK_COUNT] = {
 #define HOOK(name, CLASS, params, args, stream, bytes, object) \
-	[API_##name] = {.name = #name, .class = BST_ENUM_CLASS_##CLASS},
+	[API_##name] = {#name, BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},
 #define HOOK_PTSZ(name, CLASS, params, args, stream, bytes, object) \
-	[API_##name] = {.name = #name, .class = BST_ENUM_CLASS_##CLASS},             \
-	[API_##name##_ptsz] = {.name = #name "_ptsz", .class = BST_ENUM_CLASS_##CLASS},
+	[API_##name] = {#name, BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},             \
+	[API_##name##_ptsz] = {#name "_ptsz", BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},
 #define HOOK_PTDS(name, CLASS, params, args, stream, bytes, object) \
-	[API_##name] = {.name = #name, .class = BST_ENUM_CLASS_##CLASS},             \
-	[API_##name##_ptds] = {.name = #name "_ptds", .class = BST_ENUM_CLASS_##CLASS},
+	[API_##name] = {#name, BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},             \
+	[API_##name##_ptds] = {#name "_ptds", BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},
 #include "hooks.def"
 #undef HOOK
 #undef HOOK_PTSZ
@@ -36,7 +36,7 @@ static const struct api_info hooks[API_HOOK_COUNT] = {
 };
 
 static const struct api_info wanted[] = {
-#define DRIVER(name, CLASS) {.name = #name, .class = BST_ENUM_CLASS_##CLASS},
+#define DRIVER(name, CLASS) {#name, BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},
 #include "driver.def"
 #undef DRIVER
 };

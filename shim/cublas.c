@@ -10,6 +10,12 @@
 
 #define POINTERS_ON_HOST 0
 
+/* cublasComputeType_t */
+enum {
+	COMPUTE_32F = 68,
+	COMPUTE_64F = 70,
+};
+
 /* cublasMath_t, the bits that name a mode */
 enum {
 	MATH_MASK = 15,
@@ -39,12 +45,20 @@ static void read_scalars(const struct scalars *s, bool host, enum scalar *alpha,
 	*beta = !s->beta ? SCALAR_ZERO : host ? scalar_at(s->beta, s->beta_type) : SCALAR_UNKNOWN;
 }
 
+static bool is_single(uint8_t type)
+{
+	return type == BST_ENUM_DATA_TYPE_F32 || type == BST_ENUM_DATA_TYPE_C32;
+}
+
+static bool is_double(uint8_t type)
+{
+	return type == BST_ENUM_DATA_TYPE_F64 || type == BST_ENUM_DATA_TYPE_C64;
+}
+
 /* Single and double precision is what the math mode makes of it. */
 static uint8_t compute_by_mode(uint8_t type, int mode)
 {
-	bool single = type == BST_ENUM_DATA_TYPE_F32 || type == BST_ENUM_DATA_TYPE_C32;
-
-	if (!single)
+	if (is_double(type))
 		return mode == MATH_F64_EMULATED ? BST_ENUM_COMPUTE_F64_EMULATED : BST_ENUM_COMPUTE_F64;
 	switch (mode) {
 	case MATH_TENSOR_OP:
@@ -58,40 +72,29 @@ static uint8_t compute_by_mode(uint8_t type, int mode)
 	}
 }
 
-/* In what a call without a compute type of its own sums. */
+/* In what a call without a compute type of its own sums: half precision in single. */
 static uint8_t compute_of(uint8_t type, const void *caller, void *handle)
 {
 	int mode;
 
-	switch (type) {
-	case BST_ENUM_DATA_TYPE_F32:
-	case BST_ENUM_DATA_TYPE_C32:
-	case BST_ENUM_DATA_TYPE_F64:
-	case BST_ENUM_DATA_TYPE_C64:
-		mode = ask(API_cublasGetMathMode, caller, handle);
-		return compute_by_mode(type, mode < 0 ? 0 : mode & MATH_MASK);
-	case BST_ENUM_DATA_TYPE_F16:
-		return BST_ENUM_COMPUTE_F16;
-	default:
+	if (!is_single(type) && !is_double(type))
 		return BST_ENUM_COMPUTE_F32;
-	}
+	mode = ask(API_cublasGetMathMode, caller, handle);
+	return compute_by_mode(type, mode < 0 ? 0 : mode & MATH_MASK);
 }
 
-static uint8_t gemm_compute(int compute, uint8_t type, const void *caller, void *handle)
+static uint8_t gemm_compute(const struct cublas_gemm *call)
 {
-	uint8_t told = compute_of_cublas(compute);
-	bool single = type == BST_ENUM_DATA_TYPE_F32 || type == BST_ENUM_DATA_TYPE_C32;
+	uint8_t type = call->a.type;
 
-	/* the typed calls without a compute type (cublasSgemmEx) sum in single precision */
-	if (!compute)
-		return type == BST_ENUM_DATA_TYPE_F16 || single || data_type_bits(type) == 64 ||
-				       type == BST_ENUM_DATA_TYPE_C64 ?
-			       compute_of(type, caller, handle) :
-			       BST_ENUM_COMPUTE_F32;
-	/* CUBLAS_COMPUTE_32F and 64F leave it to the math mode; the pedantic twins do not */
-	if ((compute == 68 && single) || compute == 70)
-		return compute_of(type, caller, handle);
-	return told;
+	if (!call->compute)
+		return call->scalars.alpha_type == BST_ENUM_DATA_TYPE_F16 ?
+			       (uint8_t)BST_ENUM_COMPUTE_F16 :
+			       compute_of(type, call->caller, call->handle);
+	/* CUBLAS_COMPUTE_32F and 64F leave it to the math mode; their pedantic twins do not */
+	if ((call->compute == COMPUTE_32F && is_single(type)) || call->compute == COMPUTE_64F)
+		return compute_of(type, call->caller, call->handle);
+	return compute_of_cublas(call->compute);
 }
 
 uint8_t cublas_scalar_type(int compute, uint8_t type_a)
@@ -117,7 +120,7 @@ void cublas_gemm(struct shape *shape, const struct cublas_gemm *call)
 {
 	struct gemm g = {
 		.library = BST_ENUM_LIBRARY_CUBLAS,
-		.compute = gemm_compute(call->compute, call->a.type, call->caller, call->handle),
+		.compute = gemm_compute(call),
 		.trans_a = call->trans_a,
 		.trans_b = call->trans_b,
 		.m = call->m,
@@ -164,7 +167,11 @@ void cublas_grouped(struct shape *shape, const struct cublas_groups *call)
 	shape_clear(shape, BST_ENUM_LIBRARY_CUBLAS, BST_ENUM_OPERATION_GEMM);
 	if (!call->trans_a || !call->trans_b || !call->m || !call->n || !call->k || !call->group_size)
 		return;
-	g.compute = gemm_compute(call->compute, call->type[0], call->caller, call->handle);
+	g.compute = gemm_compute(&(struct cublas_gemm){.caller = call->caller,
+						       .handle = call->handle,
+						       .scalars.alpha_type = call->scalar_type,
+						       .a = g.a,
+						       .compute = call->compute});
 	for (int64_t i = 0; i < call->groups; i++) {
 		g.trans_a = call->trans_a[i];
 		g.trans_b = call->trans_b[i];
@@ -184,9 +191,7 @@ void cublas_grouped(struct shape *shape, const struct cublas_groups *call)
 void cublas_gemv(struct shape *shape, const struct cublas_gemv *call)
 {
 	struct gemv g = {
-		.compute = call->a.type == BST_ENUM_DATA_TYPE_F16 ?
-				   (uint8_t)BST_ENUM_COMPUTE_F32 :
-				   compute_of(call->a.type, call->caller, call->handle),
+		.compute = compute_of(call->a.type, call->caller, call->handle),
 		.trans = call->trans,
 		.m = call->m,
 		.n = call->n,
@@ -200,14 +205,15 @@ void cublas_gemv(struct shape *shape, const struct cublas_gemv *call)
 	shape_of_gemv(shape, &g);
 }
 
-void cublas_blas3(struct shape *shape, struct blas3 blas3, const void *caller, void *handle,
-		  const struct scalars *scalars)
+void cublas_blas3(struct shape *shape, const struct cublas_blas3 *call)
 {
-	blas3.compute = compute_of(blas3.type_a, caller, handle);
-	read_scalars(scalars, on_host(caller, handle), &blas3.alpha, &blas3.beta);
-	if (blas3.operation == BST_ENUM_OPERATION_GER)
-		blas3.beta = SCALAR_OTHER; /* A = alpha x y + A */
-	shape_of_blas3(shape, &blas3);
+	struct blas3 b = call->blas3;
+
+	b.compute = compute_of(b.type_a, call->caller, call->handle);
+	read_scalars(&call->scalars, on_host(call->caller, call->handle), &b.alpha, &b.beta);
+	if (b.operation == BST_ENUM_OPERATION_GER)
+		b.beta = SCALAR_OTHER; /* A = alpha x y + A */
+	shape_of_blas3(shape, &b);
 }
 
 /* cublasLtMatrixLayoutAttribute_t, cublasLtMatmulDescAttributes_t */

@@ -53,9 +53,13 @@ struct cublas_gemv {
 };
 void cublas_gemv(struct shape *shape, const struct cublas_gemv *call);
 
-/* blas3.compute, alpha and beta are filled in. */
-void cublas_blas3(struct shape *shape, struct blas3 blas3, const void *caller, void *handle,
-		  const struct scalars *scalars);
+struct cublas_blas3 {
+	const void *caller;
+	void *handle;
+	struct blas3 blas3; /* but for compute, alpha and beta */
+	struct scalars scalars;
+};
+void cublas_blas3(struct shape *shape, const struct cublas_blas3 *call);
 
 struct lt_matmul {
 	const void *caller;

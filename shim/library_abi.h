@@ -1,6 +1,6 @@
 /*
  * The prototypes of library.def's families, without the libraries' headers: handles and descriptors are pointers, enumerations int.
- * FAMILY_PARAMS(TYPE) and FAMILY_ARGS; SIZE is int, or int64_t in the functions whose names end in _64. e2e/library_headers.py
+ * FAMILY_PARAMS(TYPE) and FAMILY_ARGS; SIZE is int, or int64_t in the functions whose names end in _64. scripts/check-library
  * compares them with NVIDIA's headers.
  */
 #ifndef LIBRARY_ABI_H

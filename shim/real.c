@@ -78,8 +78,7 @@ static void *in_handle(void *handle, const char *symbol)
 	return p && !is_hook(p) ? p : NULL;
 }
 
-/* Is this the library, by its file name: "libcublas" is libcublas.so.13 and libcublas-1a2b.so.12, not libcublasLt.so.13? */
-static int is_library(const char *path, const char *stem)
+int real_is_library(const char *path, const char *stem)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	size_t n = strlen(stem);
@@ -112,7 +111,7 @@ static void *in_needed_of_main(const char *symbol, const char *stem)
 		if (d->d_tag == DT_STRTAB)
 			strings = (const char *)d->d_un.d_ptr;
 	for (const ElfW(Dyn) *d = map->l_ld; strings && !p && d->d_tag != DT_NULL; d++)
-		if (d->d_tag == DT_NEEDED && is_library(strings + d->d_un.d_val, stem))
+		if (d->d_tag == DT_NEEDED && real_is_library(strings + d->d_un.d_val, stem))
 			p = in_dependencies(strings + d->d_un.d_val, symbol);
 	return p;
 }
@@ -128,7 +127,7 @@ static int find_any(struct dl_phdr_info *info, size_t size, void *data)
 	struct library_query *q = data;
 
 	(void)size;
-	if (!info->dlpi_name || !is_library(info->dlpi_name, q->stem))
+	if (!info->dlpi_name || !real_is_library(info->dlpi_name, q->stem))
 		return 0;
 	q->path = info->dlpi_name;
 	return 1;

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "api.h"
 #include "clock.h"
+#include "library_state.h"
 #include "loss.h"
 #include "session.h"
 #include "shapes.h"
@@ -155,6 +157,7 @@ void recorder_library_enter(struct library_call *call, const struct shape *shape
 {
 	struct thread *t = call->thread;
 
+	library_note_seen(api_info(call->api).library);
 	call->known = shape_known(shape);
 	call->shape = shapes_intern(shape);
 	call->flags = flags | (t->library ? BST_ENUM_LIBRARY_FLAG_NESTED : 0);

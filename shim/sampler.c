@@ -1,8 +1,8 @@
 /*
- * One thread, begun by the first kernel: a burst (enable, configure, start, stop, decode, disable),
- * then a pause so long that decoding keeps within its share of one core. Between bursts the
- * counters are free for others. A device on which nothing ran during a burst is left alone until
- * its next kernel.
+ * One thread, begun after the first launch: a burst (enable, configure, start, stop, decode,
+ * disable), then a pause so long that decoding keeps within its share of one core. Between bursts
+ * the counters are free for others. A device on which nothing ran during a burst is left alone
+ * until its next launch.
  */
 #define _GNU_SOURCE
 #include "sampler.h"
@@ -29,6 +29,9 @@
  * samples a second. */
 #define CPU_SHARE 0.10
 #define BURST_NS 50000000u
+#define FIRST_NS 200000000u /* after the first launch */
+#define IDLE_NS 5000000000u
+#define UNASKED_MOST 100u
 #define PAUSE_NS 20000000u /* at least: others can take the counters then */
 #define DECODE_AT_END_NS                                                                           \
 	100000000u /* what is not decoded by then is dropped: the program waits for its exit */
@@ -74,19 +77,22 @@ struct device {
 	int set_written;
 	uint8_t *image; /* mapped at the first burst, kept */
 	size_t image_bytes;
+	bool found_work;  /* the last burst did */
+	unsigned unasked; /* bursts since one that a launch asked for */
 };
 
 static struct pm_api pm;
 static enum counters_mode mode;
 static uint64_t interval_ns;
 static struct device devices[DEVICES];
-static bool initialized; /* cuptiProfilerInitialize; this thread */
-static _Atomic uint64_t
-	busy_devices; /* bits: a kernel ran and no burst has begun since, or it found work */
-static _Atomic uint32_t bell; /* futex: changes when there is something to look at */
+static bool initialized;                 /* cuptiProfilerInitialize; this thread */
+static _Atomic uint64_t busy_devices;    /* bits: launched on since the last burst began */
+static _Atomic uint64_t refused_devices; /* bits */
+static _Atomic uint32_t bell;            /* futex: changes when there is something to look at */
 static _Atomic uint64_t
 	stop_by_ns; /* 0 = go on; else the end was asked for, and what is left is due by then */
 static _Atomic uint32_t running;  /* futex: 1 = the thread lives */
+static _Atomic uint32_t idle;     /* 1 = nothing to sample, the thread waits for the bell */
 static _Atomic uint32_t in_burst; /* device + 1 */
 static bool overdue;              /* waited for in vain; writer thread */
 
@@ -184,10 +190,12 @@ static void explain(struct burst *b, const char *what, CUptiResult result)
 		words = "another tool holds the counters";
 	else if (result == CUPTI_ERROR_INVALID_OPERATION)
 		words = "refused; this program seems to sample them itself";
-	else if (result == CUPTI_ERROR_NOT_SUPPORTED || result == CUPTI_ERROR_INVALID_DEVICE)
+	else if (result == CUPTI_ERROR_NOT_SUPPORTED || result == CUPTI_ERROR_INVALID_DEVICE ||
+		 (result >= CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED &&
+		  result <= CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED)) /* MIG among them */
 		words = "not supported on this device";
 	else if (result == CUPTI_ERROR_OUT_OF_MEMORY)
-		words = "the hardware buffer overflowed";
+		words = "no memory, or the hardware buffer overflowed";
 	snprintf(b->reason, sizeof(b->reason), "%s: %s (CUPTI %d)", what, words, (int)result);
 }
 
@@ -221,7 +229,7 @@ static CUptiResult prepare(uint32_t index, struct burst *b)
 	uint8_t *image;
 
 	/* inside cuInit, where the tracer starts, this fails with CUPTI_ERROR_UNKNOWN (13.0): so
-	 * only now, after a kernel ran */
+	 * only now, after a launch */
 	if (!initialized)
 		result = pm.cuptiProfilerInitialize(&init);
 	initialized = result == CUPTI_SUCCESS;
@@ -501,14 +509,16 @@ static void burst_on(uint32_t index)
 	struct burst b = {.device = index, .set = index + 1, .interval_ns = interval_ns};
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	CUptiResult result = CUPTI_SUCCESS;
+	bool launched;
 
 	b.begin_ns = host_now();
 	if (!d->ready)
 		result = prepare(index, &b);
 	if (stopping())
 		return;
-	/* before, not after: a kernel told meanwhile asks for the next burst */
-	atomic_fetch_and(&busy_devices, ~(UINT64_C(1) << index));
+	/* before, not after: a launch meanwhile asks for the next burst */
+	launched = atomic_fetch_and(&busy_devices, ~(UINT64_C(1) << index)) >> index & 1;
+	d->unasked = launched ? 0 : d->unasked + 1;
 	if (result == CUPTI_SUCCESS) {
 		d->ready = 1;
 		s.found_work = !has_slot(&d->set, METRIC_SLOT_SM_ACTIVE);
@@ -519,17 +529,23 @@ static void burst_on(uint32_t index)
 	}
 	if (result != CUPTI_SUCCESS) {
 		d->ready = -1;
+		atomic_fetch_or(&refused_devices, UINT64_C(1) << index);
 		if (mode == COUNTERS_ON)
 			log_line("hardware counters are off on GPU %u: %s", index, b.reason);
 	}
 	b.end_ns = host_now();
 	b.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	put_burst(&b);
-	if (s.found_work)
-		atomic_fetch_or(&busy_devices, UINT64_C(1) << index);
+	d->found_work = s.found_work;
 }
 
-/* The next device after `last` on which kernels ran and counters may be read, or DEVICES. */
+/* What was found may be another process's work: for long kernels of ours, but not for ever. */
+static bool is_busy(const struct device *d, bool launched)
+{
+	return d->ready >= 0 && (launched || (d->found_work && d->unasked < UNASKED_MOST));
+}
+
+/* The next device after `last` that is busy and may be sampled, or DEVICES. */
 static uint32_t next_device(uint32_t last)
 {
 	uint64_t busy = atomic_load(&busy_devices);
@@ -537,7 +553,7 @@ static uint32_t next_device(uint32_t last)
 	for (uint32_t i = 1; i <= DEVICES; i++) {
 		uint32_t at = (last + i) % DEVICES;
 
-		if ((busy >> at & 1) && devices[at].ready >= 0)
+		if (is_busy(&devices[at], busy >> at & 1))
 			return at;
 	}
 	return DEVICES;
@@ -551,6 +567,8 @@ static void *sampler_main(void *unused)
 	prctl(PR_SET_NAME, "boundshim-pm");
 	/* the program goes first where cores are scarce; for a thread on Linux */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
+	/* a program that is over sooner is left alone */
+	pause_until(host_now() + FIRST_NS);
 	while (!stopping()) {
 		uint64_t began = host_now(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), due;
 		uint32_t rung =
@@ -558,7 +576,9 @@ static void *sampler_main(void *unused)
 		uint32_t next = next_device(device);
 
 		if (next == DEVICES) {
-			sleep_on(&bell, rung, BURST_NS * UINT64_C(100));
+			atomic_store(&idle, 1);
+			sleep_on(&bell, rung, IDLE_NS);
+			atomic_store(&idle, 0);
 			continue;
 		}
 		if (has_room()) {
@@ -607,7 +627,7 @@ void sampler_start(void *libcupti)
 	if (p == MAP_FAILED)
 		refuse("no memory for samples", "");
 	else
-		/* release: pairs with sampler_saw_kernel; the table of functions is there */
+		/* release: pairs with sampler_saw_launch; the table of functions is there */
 		atomic_store_explicit(&ring, p, memory_order_release);
 }
 
@@ -617,17 +637,26 @@ void sampler_refused(const char *why)
 		log_line("hardware counters are off: %s", why);
 }
 
-void sampler_saw_kernel(uint32_t device)
+void sampler_saw_launch(uint32_t device)
 {
 	uint64_t bit = UINT64_C(1) << device % DEVICES;
+	uint64_t known = atomic_load_explicit(&busy_devices, memory_order_relaxed) |
+			 atomic_load_explicit(&refused_devices, memory_order_relaxed);
 
-	if (device >= DEVICES ||
-	    (atomic_load_explicit(&busy_devices, memory_order_relaxed) & bit) ||
-	    !atomic_load_explicit(&ring, memory_order_acquire) || stopping())
+	/* acquire: pairs with sampler_start */
+	if (device >= DEVICES || (known & bit) ||
+	    !atomic_load_explicit(&ring, memory_order_acquire))
 		return;
 	atomic_fetch_or(&busy_devices, bit);
+}
+
+void sampler_tend(void)
+{
+	if (!atomic_load(&busy_devices) || !atomic_load(&ring) || stopping())
+		return;
 	if (atomic_load(&running)) {
-		ring_bell();
+		if (atomic_load(&idle))
+			ring_bell();
 		return;
 	}
 	atomic_store(&running, 1);
@@ -747,9 +776,11 @@ void sampler_forget(void)
 	overdue = false;
 	atomic_store(&ring, NULL);
 	atomic_store(&running, 0);
+	atomic_store(&idle, 0);
 	atomic_store(&in_burst, 0);
 	atomic_store(&stop_by_ns, 0);
 	atomic_store(&busy_devices, 0);
+	atomic_store(&refused_devices, 0);
 	atomic_store(&ring_head, 0);
 	atomic_store(&ring_tail, 0);
 	atomic_store(&burst_head, 0);

@@ -26,8 +26,12 @@ void sampler_start(void *libcupti);
 /* There is no CUPTI to sample with. */
 void sampler_refused(const char *why);
 
-/* A kernel ran on this device: worth sampling. The first one starts the thread. Writer thread. */
-void sampler_saw_kernel(uint32_t device);
+/* Something is launched on this device: worth sampling. Any thread; a look at one word as a rule.
+ */
+void sampler_saw_launch(uint32_t device);
+
+/* Starts the thread once there is something to sample. Writer thread, now and then. */
+void sampler_tend(void);
 
 /* Rows of metric, sample and burst that wait. Writer thread. */
 void sampler_drain(struct output *output);

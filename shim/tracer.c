@@ -30,6 +30,7 @@ static _Atomic int state = TRACER_UNTRIED;
 static char reason[512];
 static _Atomic unsigned news; /* changes of state and reason */
 static uint8_t driver_class[DRIVER_ID_LIMIT]; /* class + 1 of the callbacks asked for, 0 = none */
+static _Atomic int callbacks_ready; /* `cupti` and `driver_class` are filled */
 
 static const CUpti_ActivityKind kinds[] = {
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
@@ -97,6 +98,30 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 			 (valid_bytes + KERNEL_RECORD_BYTES - 1) / KERNEL_RECORD_BYTES);
 }
 
+/*
+ * The sampler hears of launches, not of records: those of a kernel of seconds, and of all that
+ * share its buffer, come when it is over. A thread asks for the device of its context once.
+ */
+static void tell_sampler(const CUpti_CallbackData *data)
+{
+	static __thread uint32_t context_uid, device = UINT32_MAX;
+
+	if (!cupti.cuptiGetDeviceId || !data->context)
+		return;
+	if (data->contextUid != context_uid || device == UINT32_MAX) {
+		if (cupti.cuptiGetDeviceId(data->context, &device) != CUPTI_SUCCESS)
+			device = UINT32_MAX;
+		context_uid = data->contextUid;
+	}
+	sampler_saw_launch(device);
+}
+
+static bool is_launch(CUpti_CallbackId id)
+{
+	return driver_class[id] == BST_ENUM_CLASS_LAUNCH + 1 ||
+	       driver_class[id] == BST_ENUM_CLASS_GRAPH_LAUNCH + 1;
+}
+
 static void driver_called(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
 	uint16_t api = (uint16_t)(API_DRIVER_BASE + id);
@@ -105,6 +130,8 @@ static void driver_called(CUpti_CallbackId id, const CUpti_CallbackData *data)
 	if (id >= DRIVER_ID_LIMIT || !driver_class[id])
 		return;
 	if (data->callbackSite == CUPTI_API_ENTER) {
+		if (is_launch(id))
+			tell_sampler(data);
 		*data->correlationData = recorder_driver_begin(
 			api, api_is_device_operation((uint8_t)(driver_class[id] - 1)), data->correlationId);
 		return;
@@ -153,7 +180,8 @@ static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_
 				 const void *data)
 {
 	(void)user;
-	if (!session_recording())
+	/* acquire: pairs with learn_driver_functions; CUPTI promises no order between enabling and calling */
+	if (!atomic_load_explicit(&callbacks_ready, memory_order_acquire) || !session_recording())
 		return;
 	if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
 		driver_called(id, data);
@@ -161,11 +189,10 @@ static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_
 		resource_changed(id, data);
 }
 
-/* Asks for the driver functions of driver.def by the names that this CUPTI gives them. */
-static void enable_driver_callbacks(void)
+/* The driver functions of driver.def by the names that this CUPTI gives them. Returns how many it knows. */
+static unsigned learn_driver_functions(void)
 {
-	unsigned enabled = 0, unknown = 0;
-	CUptiResult result, refused = CUPTI_SUCCESS;
+	unsigned known = 0, unknown = 0;
 
 	for (uint32_t id = 1; id < DRIVER_ID_LIMIT && unknown < 16; id++) {
 		const char *name = NULL;
@@ -180,15 +207,33 @@ static void enable_driver_callbacks(void)
 		if (class < 0)
 			continue;
 		driver_class[id] = (uint8_t)(class + 1);
+		known++;
+	}
+	/* release: pairs with called_back */
+	atomic_store_explicit(&callbacks_ready, 1, memory_order_release);
+	return known;
+}
+
+static void enable_callbacks(void)
+{
+	CUptiResult result, refused = CUPTI_SUCCESS;
+	unsigned known = learn_driver_functions();
+
+	for (unsigned i = 0; i < COUNT(resources); i++) {
+		result = cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
+		if (result != CUPTI_SUCCESS)
+			degrade("cuptiEnableCallback", result, "lazy loading and graph nodes are not told");
+	}
+	for (uint32_t id = 1; id < DRIVER_ID_LIMIT; id++) {
+		if (!driver_class[id])
+			continue;
 		result = cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
-		if (result == CUPTI_SUCCESS)
-			enabled++;
-		else
+		if (result != CUPTI_SUCCESS)
 			refused = result;
 	}
 	if (refused != CUPTI_SUCCESS)
 		degrade("cuptiEnableCallback", refused, "some launches that no hook sees will lack CPU times");
-	else if (enabled == 0)
+	else if (known == 0)
 		degrade("cuptiGetCallbackName", CUPTI_ERROR_UNKNOWN,
 			"launches that no hook sees will lack CPU times");
 }
@@ -254,12 +299,7 @@ static enum tracer_state begin(const char *wanted_library)
 		fail("cuptiActivityEnable(CONCURRENT_KERNEL)", result);
 		goto undo;
 	}
-	for (unsigned i = 0; i < COUNT(resources); i++) {
-		result = cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
-		if (result != CUPTI_SUCCESS)
-			degrade("cuptiEnableCallback", result, "lazy loading and graph nodes are not told");
-	}
-	enable_driver_callbacks();
+	enable_callbacks();
 	return TRACER_ON;
 undo:
 	cupti.cuptiUnsubscribe(subscriber);
@@ -391,6 +431,7 @@ void tracer_forget(bool parent_used_cuda)
 
 	actbuf_forget();
 	sampler_forget();
+	atomic_store_explicit(&callbacks_ready, 0, memory_order_relaxed);
 	memset(driver_class, 0, sizeof(driver_class));
 	set_state(TRACER_UNTRIED);
 	if (!untried || parent_used_cuda)

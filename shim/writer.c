@@ -18,6 +18,7 @@
 #include "activity.h"
 #include "clock.h"
 #include "encode.h"
+#include "library_state.h"
 #include "log.h"
 #include "loss.h"
 #include "process.h"
@@ -187,6 +188,7 @@ static void describe_tracer(void)
 static void learn(void)
 {
 	describe_tracer();
+	library_state_describe(out);
 	if (!devices_known)
 		devices_known = devices_describe(out) != 0;
 }
@@ -232,6 +234,7 @@ static void finish(const char *reason)
 	sampler_drain(out);
 	encode_names();
 	describe_tracer();
+	library_state_describe(out);
 	read_clocks(BST_ENUM_CLOCK_REASON_FINISH);
 	report_cost();
 	output_meta(out, "end.reason", reason);
@@ -266,6 +269,7 @@ static void *writer_main(void *unused)
 		now = host_now();
 		drain_rings();
 		tracer_drain(out);
+		sampler_tend();
 		if (now - clocked >= CLOCK_NS) {
 			clocked = now;
 			learn();
@@ -291,6 +295,7 @@ int writer_start(const struct writer_options *with)
 	out = with->output;
 	devices_known = false;
 	tracer_told = 0;
+	library_state_reset();
 	atomic_store(&finish_reason, NULL);
 	atomic_store(&finished, 0);
 	if (encode_init(out) != 0 || activity_init() != 0)

@@ -17,7 +17,8 @@ FUNCTIONS = re.findall(r"^CUPTI\((\w+), [01]\)", (ROOT / "shim/cupti_api.def").r
 # Without these CUPTI is off. Of the rest, what fails is told ("degraded"), or is a wish whose failure changes nothing.
 FATAL = ("cuptiSubscribe", "cuptiActivityRegisterCallbacks")
 WISHES = ("cuptiGetVersion", "cuptiGetResultString", "cuptiUnsubscribe", "cuptiActivityDisable", "cuptiSetThreadIdType",
-          "cuptiActivitySetAttribute", "cuptiGetGraphId", "cuptiGetGraphNodeId", "cuptiActivityGetNumDroppedRecords")
+          "cuptiActivitySetAttribute", "cuptiGetGraphId", "cuptiGetGraphNodeId", "cuptiGetDeviceId",
+          "cuptiActivityGetNumDroppedRecords")
 
 
 def faulty(function, at, code, forever):
@@ -46,6 +47,8 @@ def verify(item):
             check(function in reason and f"({code})" in reason, f"cupti.reason is {reason!r}")
             result.says(1, function)
             equal(len(trace["run"]), 0, "kernels")
+            calls = [row["call"] for row in truth.cupti]
+            equal(calls.count("cuptiSubscribe"), calls.count("cuptiUnsubscribe"), "subscriptions that were undone")
             return
         equal(state, "on", "cupti.state")
         if function in WISHES:

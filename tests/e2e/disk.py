@@ -6,7 +6,7 @@ import resource
 import subprocess
 import tempfile
 
-from lib import (APPS, NESTED, TMP, Trace, as_alone, check, equal, expected_calls, folder, in_pairs, main, need, need_sim, run,
+from lib import (APPS, NESTED, TMP, Trace, as_alone, check, environment, equal, expected_calls, folder, in_pairs, main, need, need_sim, run,
                  same_calls, same_device_work)
 
 need_sim("launch_loop")
@@ -142,6 +142,25 @@ def a_file_size_limit_kills_nobody():
         result.says(1)
 
 
+def a_closed_standard_error_kills_nobody():
+    """Our line must not raise SIGPIPE, which ends a program by default."""
+    read, write = os.pipe()
+    os.close(read)
+    where = folder("pipe")
+    done = subprocess.run([APPS / "launch_loop", *OPTIONS], cwd=where, stderr=write, stdout=subprocess.PIPE, timeout=60,
+                          env=environment(where, env={"BOUNDSHIM_OUT": "/nonexistent/t.bst"}))
+    os.close(write)
+    equal((done.returncode, done.stdout.decode()), (ALONE.status, ALONE.out), "status and output")
+
+
+def a_program_without_standard_streams_leaves_a_good_trace():
+    """Its own words, and ours, go nowhere, not into the trace."""
+    result = run("/bin/sh", "-c", f"exec {APPS}/launch_loop {' '.join(OPTIONS)} <&- >&- 2>&-", env={"BOUNDSHIM_MOED": 1})
+    equal(result.out + result.err, "", "output")
+    trace = result.trace().sound().lossless()
+    same_calls(trace, result.truth())
+
+
 def the_size_limit_of_ours_is_kept_and_said():
     launches = 4 * 22000  # waiting for each, so that no two rows are alike
     result = run("launch_loop", f"steps={launches // 4}", "threads=4", "streams=2", "h2d=64", "sync=1", "quiet=1",
@@ -161,4 +180,5 @@ def the_size_limit_of_ours_is_kept_and_said():
 
 
 main(every_write_may_fail_once_or_for_ever, no_place_to_write_is_one_line, an_unwritable_folder_is_one_line,
-     a_full_disk_costs_the_program_nothing, a_file_size_limit_kills_nobody, the_size_limit_of_ours_is_kept_and_said)
+     a_full_disk_costs_the_program_nothing, a_file_size_limit_kills_nobody,
+     a_closed_standard_error_kills_nobody, a_program_without_standard_streams_leaves_a_good_trace, the_size_limit_of_ours_is_kept_and_said)

@@ -4,7 +4,7 @@ that used CUDA leaves a trace of its own, whole where it came to its exit."""
 import signal
 import time
 
-from lib import Trace, as_alone, check, equal, in_pairs, main, need_sim, run, same_calls, same_device_work, Truth
+from lib import TIME_INVALID, Trace, as_alone, check, equal, in_pairs, main, need_sim, run, same_calls, same_device_work, Truth
 
 need_sim("die", "fork_child", "exec_twice", "threads_at_exit", "launch_loop")
 
@@ -67,7 +67,10 @@ def a_child_that_inherits_used_cuda_has_its_failures_in_its_own_trace():
     equal(len(traces), 2, "traces")
     child = [t for t in traces if not t["run"]]
     equal(len(child), 1, "traces without kernels")
-    equal([row["result"] for row in child[0].calls("cudaMalloc")], [3], "the child's calls")
+    # and nothing of what the parent had recorded and not yet written
+    equal([(child[0].api(row), row["result"]) for row in child[0]["call"]], [("cudaMalloc", 3)], "the child's calls")
+    parent = [t for t in traces if t["run"]]
+    equal(len(parent[0].calls("cudaLaunchKernel")), 20, "the parent's launches")
     equal(child[0].meta["cupti.state"], "off", "cupti.state")
     check("fork" in child[0].meta["cupti.reason"], child[0].meta["cupti.reason"])
 
@@ -118,6 +121,19 @@ def exit_is_not_held_up_by_launching_threads():
     return f"{EXIT_RUNS} runs, the longest {max(times):.2f} s"
 
 
+def kernels_that_still_run_at_exit_are_counted_as_unfinished():
+    result = run("threads_at_exit", "threads=2", "launches=900", script="kernel exit_kernel duration=20s\nqueue_depth 100000\n").says(0)
+    trace = result.trace().sound()
+    launched = len(trace.calls("cudaLaunchKernel"))
+    unfinished = [row for row in trace["run"] if row["flags"] & TIME_INVALID]
+    check(unfinished, f"{launched} launches, {len(trace['run'])} kernels, none unfinished")
+    equal(trace.losses["unfinished"] + trace.losses["time_invalid"], len(unfinished), "counted")
+    known = {row["correlation"] for row in trace["run"]}
+    # all but those launched while CUPTI was being started
+    check(len(known) >= launched * 0.8, f"{launched} launches, {len(known)} told of")
+    return f"{len(unfinished)} of {launched} launches"
+
+
 def many_short_threads_are_all_there():
     result = run("launch_loop", "steps=3", "threads=200", "kernels=2").says(0)
     equal(result.status, 0, "exit status")
@@ -131,4 +147,5 @@ main(a_return_from_main_ends_the_trace, _exit_keeps_its_status_and_what_is_older
      a_forked_child_that_uses_no_cuda_leaves_the_parents_trace_alone,
      a_child_that_inherits_used_cuda_has_its_failures_in_its_own_trace, a_child_forked_before_cuda_is_traced_for_itself,
      exec_begins_a_new_trace, exec_with_one_name_keeps_the_first_file, exit_is_not_held_up_by_launching_threads,
+     kernels_that_still_run_at_exit_are_counted_as_unfinished,
      many_short_threads_are_all_there)

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BUILD") or ROOT / "build").resolve()
@@ -402,8 +403,9 @@ def main(*tests):
     for test in tests:
         try:
             words = test()
-            print(f"ok   {test.__name__.replace('_', ' ')}" + (f": {words}" if words else ""), flush=True)
-        except AssertionError as error:
+            print(f"ok   {test.__name__.strip('_').replace('_', ' ')}" + (f": {words}" if words else ""), flush=True)
+        except Exception as error:  # a test that cannot read what it got has failed, and says where
             failed += 1
-            print(f"FAIL {test.__name__.replace('_', ' ')}: {error}", flush=True)
+            where = "" if isinstance(error, AssertionError) else f" ({traceback.format_exc(limit=-1).splitlines()[1].strip()})"
+            print(f"FAIL {test.__name__.strip('_').replace('_', ' ')}: {error}{where}", flush=True)
     sys.exit(1 if failed else 0)

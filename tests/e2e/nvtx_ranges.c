@@ -1,4 +1,5 @@
-/* nvtx_ranges: every way to say a range, around launches. Compiled by nvtx.py against NVIDIA's header. */
+/* nvtx_ranges: every way to say a range, around launches. Compiled by nvtx.py against NVIDIA's
+ * header. */
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>

@@ -13,8 +13,16 @@ ALONE = run("launch_loop", *LOOP, preload=False)
 
 def window(**env):
     result = as_alone(run("launch_loop", *LOOP, env={f"BOUNDSHIM_{k}": v for k, v in env.items()}), ALONE).says(0)
-    trace = result.trace().sound()
-    truth = result.truth()
+    trace, truth = result.trace().sound(), result.truth()
+    if trace.meta["end.reason"] == "duration":
+        calls = [(row["call"], row.get("value")) for row in truth.cupti]
+        on = {value for call, value in calls if call == "cuptiActivityEnable"}
+        equal({value for call, value in calls if call == "cuptiActivityDisable"}, on, "activity switched off at the end")
+        still = {}
+        for row in truth.cupti:
+            if row["call"] == "cuptiEnableCallback":
+                still[row["domain"], row["cbid"]] = row["enable"]
+        equal([key for key, enabled in still.items() if enabled], [], "callbacks still on at the end")
     made = [c for c in truth.calls if c["api"] == "cudaLaunchKernel"]
     return trace, made
 

@@ -1,6 +1,7 @@
 /*
- * Writes tests/golden/h200-bert.bst from the text of the recording: h200-bert KERNELS.gz SAMPLES.gz >FILE. Not part of a build; by hand:
- * cc -I. -D_GNU_SOURCE tests/golden/h200-bert.c tests/unit/trace_image.c build/libtrace.a -lz
+ * Writes tests/golden/h200-bert.bst from the text of the recording: h200-bert KERNELS.gz SAMPLES.gz
+ * >FILE. Not part of a build; by hand: cc -I. -D_GNU_SOURCE tests/golden/h200-bert.c
+ * tests/unit/trace_image.c build/libtrace.a -lz
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "tests/unit/trace_image.h"
 
+#define KERNELS (1u << 17)
 #define ROWS 65536
 #define TEXT (1u << 20)
 
@@ -28,7 +30,7 @@ struct signature {
 	uint64_t string;
 };
 
-static struct kernel *kernel;
+static struct kernel kernel[KERNELS];
 static size_t kernels;
 static struct signature signature[1024];
 static size_t signatures, strings;
@@ -81,7 +83,8 @@ static void read_kernels(const char *path)
 			   &k.correlation, &s.blocks, &s.threads, &s.registers, name) != 7)
 			continue;
 		k.id = signature_id(&s);
-		kernel = realloc(kernel, (kernels + 1) * sizeof(*kernel));
+		if (kernels == KERNELS)
+			break;
 		kernel[kernels++] = k;
 	}
 	gzclose(file);
@@ -102,13 +105,19 @@ static void flush(struct image *image, struct bst_batch *batch)
 static void write_texts(struct image *image)
 {
 	static const char *const meta[][2] = {
-		{"command", "python bert.py"}, {"host", "h200"}, {"mode", "trace"},
-		{"cupti.state", "on"}, {"note", "MLP, GEMMs, elementwise, BERT-base; see README.md"}};
+		{"command", "python bert.py"},
+		{"host", "h200"},
+		{"mode", "trace"},
+		{"cupti.state", "on"},
+		{"note", "MLP, GEMMs, elementwise, BERT-base; see README.md"}};
 	static const struct {
 		const char *key;
 		uint64_t number;
-	} device[] = {{"cc_major", 9}, {"cc_minor", 0}, {"sm_count", 132},
-		      {"clock_khz", 1980000}, {"memory_clock_khz", 3201000},
+	} device[] = {{"cc_major", 9},
+		      {"cc_minor", 0},
+		      {"sm_count", 132},
+		      {"clock_khz", 1980000},
+		      {"memory_clock_khz", 3201000},
 		      {"memory_bus_bits", 6144}};
 	static const struct {
 		const char *name;
@@ -135,7 +144,8 @@ static void write_texts(struct image *image)
 	free(memory);
 	memory = batch_create(&batch, BST_TABLE_DEVICE, 64, 4096);
 	for (size_t i = 0; i < sizeof(device) / sizeof(device[0]); i++) {
-		struct bst_cell cells[] = {{0}, text(device[i].key), {.number = device[i].number}, {0}};
+		struct bst_cell cells[] = {
+			{0}, text(device[i].key), {.number = device[i].number}, {0}};
 
 		bst_batch_add(&batch, cells);
 	}
@@ -144,13 +154,13 @@ static void write_texts(struct image *image)
 	free(memory);
 	memory = batch_create(&batch, BST_TABLE_METRIC, 64, 4096);
 	for (size_t i = 0; i < sizeof(metric) / sizeof(metric[0]); i++) {
-		struct bst_cell cells[BST_COLUMN_LIMIT] = {
-			[BST_METRIC_SET - 1] = {.number = 1},
-			[BST_METRIC_SLOT - 1] = {.number = i},
-			[BST_METRIC_NAME - 1] = text(metric[i].name),
-			[BST_METRIC_SCALE - 1] = {.number = metric[i].scale},
-			[BST_METRIC_UNIT - 1] = text(metric[i].unit)};
+		struct bst_cell cells[BST_COLUMN_LIMIT] = {{0}};
 
+		cells[BST_METRIC_SET - 1].number = 1;
+		cells[BST_METRIC_SLOT - 1].number = i;
+		cells[BST_METRIC_NAME - 1] = text(metric[i].name);
+		cells[BST_METRIC_SCALE - 1].number = metric[i].scale;
+		cells[BST_METRIC_UNIT - 1] = text(metric[i].unit);
 		bst_batch_add(&batch, cells);
 	}
 	flush(image, &batch);
@@ -174,9 +184,22 @@ static void write_dictionaries(struct image *image)
 	free(memory);
 	memory = batch_create(&batch, BST_TABLE_KERNEL, 1024, 64);
 	for (size_t i = 0; i < signatures; i++) {
-		uint64_t row[BST_COLUMN_LIMIT] = {i + 1, signature[i].string, signature[i].blocks, 1, 1,
-				  signature[i].threads, 1, 1, 0, 0, 0, signature[i].registers,
-				  0, 0, 0, 0};
+		uint64_t row[BST_COLUMN_LIMIT] = {i + 1,
+						  signature[i].string,
+						  signature[i].blocks,
+						  1,
+						  1,
+						  signature[i].threads,
+						  1,
+						  1,
+						  0,
+						  0,
+						  0,
+						  signature[i].registers,
+						  0,
+						  0,
+						  0,
+						  0};
 
 		bst_batch_add_numbers(&batch, row);
 	}
@@ -186,9 +209,11 @@ static void write_dictionaries(struct image *image)
 	bst_batch_add_numbers(&batch, (uint64_t[]){1, 0});
 	flush(image, &batch);
 	free(memory);
-	/* No reading of the host's clock was kept: one that maps the device's clock to an uptime. */
+	/* No reading of the host's clock was kept: one that maps the device's clock to an uptime.
+	 */
 	memory = batch_create(&batch, BST_TABLE_CLOCK, 4, 64);
-	bst_batch_add_numbers(&batch, (uint64_t[]){kernel[0].begin, kernel[0].begin, 1000000000, 0, 0});
+	bst_batch_add_numbers(&batch,
+			      (uint64_t[]){kernel[0].begin, kernel[0].begin, 1000000000, 0, 0});
 	flush(image, &batch);
 	free(memory);
 }
@@ -199,8 +224,16 @@ static void write_runs(struct image *image)
 	void *memory = batch_create(&batch, BST_TABLE_RUN, ROWS, 64);
 
 	for (size_t i = 0; i < kernels; i++) {
-		uint64_t row[BST_COLUMN_LIMIT] = {kernel[i].id, kernel[i].begin, kernel[i].end - kernel[i].begin,
-				  kernel[i].correlation, 1, 7, 0, 0, 0, 0};
+		uint64_t row[BST_COLUMN_LIMIT] = {kernel[i].id,
+						  kernel[i].begin,
+						  kernel[i].end - kernel[i].begin,
+						  kernel[i].correlation,
+						  1,
+						  7,
+						  0,
+						  0,
+						  0,
+						  0};
 
 		if (bst_batch_add_numbers(&batch, row) == BST_FULL) {
 			flush(image, &batch);

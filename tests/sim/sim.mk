@@ -40,7 +40,7 @@ $(SIM_OUT) $(SIM_APPS_OUT):
 
 # Generated entry points: one rule for each library.
 define SIM_GENERATE
-$(SIM_OUT)/gen_$(1).c: $(SIM_DIR)gen.py $(2) $(wildcard $(SIM_DIR)$(1).names) | $(SIM_OUT)
+$(SIM_OUT)/gen_$(1).c: $(SIM_DIR)gen.py $(SIM_DIR)sim.mk $(2) $(wildcard $(SIM_DIR)$(1).names) | $(SIM_OUT)
 	$(SIM_PYTHON) $(SIM_DIR)gen.py $(1) $(CUPTI_INC) $$@ $$(@:.c=.h) $(2)
 $(SIM_OUT)/gen_$(1).h: $(SIM_OUT)/gen_$(1).c ;
 endef
@@ -87,6 +87,23 @@ $(eval $(call SIM_VERSIONED,cudart,13,$(call sim_objects,cudart13,$(SIM_CUDART_S
 $(eval $(call SIM_VERSIONED,cupti,12,$(call sim_objects,cupti12,$(SIM_CUPTI_SRC))))
 $(eval $(call SIM_VERSIONED,cupti,13,$(call sim_objects,cupti13,$(SIM_CUPTI_SRC))))
 
+# Stand-in math libraries, in a folder of their own: Python programs must not find them by chance.
+# $(1) file name, $(2) its number in math_library.c, $(3) name of what it tells, $(4) libraries beside
+SIM_MATH_OUT := $(SIM_OUT)/math
+define SIM_MATH_LIBRARY
+$(SIM_MATH_OUT)/$(1): $(SIM_DIR)math_library.c $(SIM_DIR)math_call.h $(SIM_DIR)../../shim/library.def $(4)
+	@mkdir -p $$(@D)
+	echo '$(1) { global: cu*; nccl*; sim_*; local: *; };' >$$@.map
+	$$(SIM_CC) $$(filter-out -MMD -MP,$$(SIM_FLAGS)) -Wno-missing-prototypes -DSIM_MATH=$(2) \
+		-DSIM_MATH_LAST=sim_math_$(3) $$(SIM_LINK) -Wl,-soname,$(1) \
+		$$(if $$(filter libnccl%,$(1)),,-Wl,--version-script=$$@.map) -o $$@ $$< $(4) -ldl
+endef
+$(eval $(call SIM_MATH_LIBRARY,libcublasLt.so.13,2,cublaslt,))
+$(eval $(call SIM_MATH_LIBRARY,libcublas.so.13,1,cublas,$(SIM_MATH_OUT)/libcublasLt.so.13))
+$(eval $(call SIM_MATH_LIBRARY,libcudnn.so.9,3,cudnn,))
+$(eval $(call SIM_MATH_LIBRARY,libnccl.so.2,4,nccl,))
+SIM_MATH_LIBS := $(addprefix $(SIM_MATH_OUT)/,libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 libnccl.so.2)
+
 $(SIM_OUT)/libsimclock.so: $(SIM_DIR)simclock.c | $(SIM_OUT)
 	$(SIM_CC) $(SIM_FLAGS) $(SIM_LINK) -Wl,-soname,libsimclock.so -o $@ $< -ldl
 
@@ -118,6 +135,11 @@ $(SIM_APPS_OUT)/caller12.so: $(SIM_APPS_DIR)caller.c $(SIM_OUT)/libcudart.so.12 
 	$(SIM_CC) $(SIM_APP_FLAGS) -fPIC -shared -DCALLER=12 -o $@ $< $(SIM_RPATH) $(SIM_OUT)/libcudart.so.12
 $(SIM_APPS_OUT)/caller13.so: $(SIM_APPS_DIR)caller.c $(SIM_OUT)/libcudart.so.13 | $(SIM_APPS_OUT)
 	$(SIM_CC) $(SIM_APP_FLAGS) -fPIC -shared -DCALLER=13 -o $@ $< $(SIM_RPATH) $(SIM_OUT)/libcudart.so.13
+
+# Links the stand-in math libraries too.
+$(SIM_APPS_OUT)/library_calls: $(SIM_APPS_DIR)library_calls.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcudart.so.13 $(SIM_MATH_LIBS) | $(SIM_APPS_OUT)
+	$(SIM_CC) $(SIM_APP_FLAGS) -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) -Wl,-rpath,'$$ORIGIN/../sim/math' \
+		$(SIM_OUT)/libcudart.so.13 $(SIM_MATH_LIBS) -ldl
 
 # The toy CUPTI client compares records with the truth, for both majors.
 $(SIM_OUT)/selftest: $(SIM_DIR)selftest.c $(SIM_LIBS)

@@ -28,18 +28,18 @@ struct scene {
 	size_t kernels, kernel_capacity;
 	struct attribute_sample *sample;
 	size_t samples, sample_capacity;
-	double spread;       /* of launches: standard deviation, of the value */
-	double noise;        /* of a sample, of the scale */
-	double tail_share;   /* of a kernel's writes that come after its end */
-	double tail_ns;      /* in this time */
-	int64_t offset_ns;   /* samples' clock is ahead of the kernels' */
-	uint64_t now_ns;     /* where scene_run puts the next kernel */
+	double spread;     /* of launches: standard deviation, of the value */
+	double noise;      /* of a sample, of the scale */
+	double tail_share; /* of a kernel's writes that come after its end */
+	double tail_ns;    /* in this time */
+	int64_t offset_ns; /* samples' clock is ahead of the kernels' */
+	uint64_t now_ns;   /* where scene_run puts the next kernel */
 };
 
 void scene_init(struct scene *s, uint64_t seed);
 void scene_fini(struct scene *s);
 
-double scene_random(struct scene *s);         /* 0..1 */
+double scene_random(struct scene *s); /* 0..1 */
 double scene_normal(struct scene *s);
 
 /* A kernel on stream 0 at now_ns, which moves to its end. */
@@ -48,7 +48,8 @@ void scene_idle(struct scene *s, double ns);
 /* A kernel anywhere. */
 void scene_add(struct scene *s, const struct scene_kernel *kernel);
 
-/* Samples from `begin_ns` to the end of the last kernel, without gaps; a first one that spans ten lengths. */
+/* Samples from `begin_ns` to the end of the last kernel, without gaps; a first one that spans ten
+ * lengths. */
 void scene_sample(struct scene *s, uint64_t begin_ns, double interval_ns);
 
 /* The mean over all launches by time. */

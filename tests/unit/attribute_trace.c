@@ -5,9 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "tests/unit/trace_file.h"
 
@@ -65,7 +65,8 @@ static void load_samples(struct attribute_trace *t, const struct trace_file *fil
 {
 	size_t metrics;
 	uint64_t *begin = trace_numbers(file, BST_TABLE_SAMPLE, BST_SAMPLE_BEGIN, &t->samples);
-	uint64_t *duration = trace_numbers(file, BST_TABLE_SAMPLE, BST_SAMPLE_DURATION, &t->samples);
+	uint64_t *duration =
+		trace_numbers(file, BST_TABLE_SAMPLE, BST_SAMPLE_DURATION, &t->samples);
 	uint64_t *scale = trace_numbers(file, BST_TABLE_METRIC, BST_METRIC_SCALE, &metrics);
 
 	t->sample = calloc(t->samples, sizeof(*t->sample));
@@ -115,7 +116,8 @@ struct attribute *attribute_trace_solve(const struct attribute_trace *t,
 
 	assert_non_null(a);
 	while (k < t->runs || s < t->samples) {
-		if (s == t->samples || (k < t->runs && t->run[k].begin_ns < t->sample[s].begin_ns)) {
+		if (s == t->samples ||
+		    (k < t->runs && t->run[k].begin_ns < t->sample[s].begin_ns)) {
 			const struct attribute_trace_run *run = &t->run[k++];
 			struct attribute_kernel kernel = {
 				.signature = run->signature,

@@ -35,7 +35,8 @@ static void all_buffers_are_distinct_then_none_is_left(void **state)
 		assert_true(actbuf_owns(buffer[i] + ACTBUF_BYTES - 1));
 		assert_int_equal((uintptr_t)buffer[i] % 8, 0);
 		for (unsigned k = 0; k < i; k++)
-			assert_true(buffer[i] >= buffer[k] + ACTBUF_BYTES || buffer[k] >= buffer[i] + ACTBUF_BYTES);
+			assert_true(buffer[i] >= buffer[k] + ACTBUF_BYTES ||
+				    buffer[k] >= buffer[i] + ACTBUF_BYTES);
 	}
 	assert_null(actbuf_request());
 	actbuf_complete(buffer[77], 0, NULL, 0);
@@ -122,7 +123,8 @@ static void strangers_are_not_owned(void **state)
 }
 
 static _Atomic unsigned refused, completed;
-static _Atomic uint8_t in_use[ACTBUF_COUNT]; /* by the number that stands at the beginning of a buffer */
+static _Atomic uint8_t
+	in_use[ACTBUF_COUNT]; /* by the number that stands at the beginning of a buffer */
 static _Atomic unsigned shared;
 
 /* Marks a buffer while this thread has it: two owners at once would meet. */

@@ -132,7 +132,8 @@ static void a_kernel_keeps_all_that_it_says(void **state)
 	assert_int_equal(value(BST_TABLE_KERNEL, BST_KERNEL_LOCAL, 0), 64);
 	assert_int_equal(value(BST_TABLE_CONTEXT, BST_CONTEXT_ID, 0), 3);
 	assert_int_equal(value(BST_TABLE_CONTEXT, BST_CONTEXT_DEVICE, 0), 1);
-	name = trace_text(&t, BST_TABLE_STRING, BST_STRING_VALUE, value(BST_TABLE_KERNEL, BST_KERNEL_NAME, 0) - 1, NULL);
+	name = trace_text(&t, BST_TABLE_STRING, BST_STRING_VALUE,
+			  value(BST_TABLE_KERNEL, BST_KERNEL_NAME, 0) - 1, NULL);
 	assert_string_equal(name, "saxpy");
 	free(name);
 }
@@ -151,8 +152,10 @@ static void launches_alike_share_a_kernel_row(void **state)
 	finish();
 	assert_int_equal(trace_count(&t, BST_TABLE_RUN), 4);
 	assert_int_equal(trace_count(&t, BST_TABLE_KERNEL), 2);
-	assert_int_equal(value(BST_TABLE_RUN, BST_RUN_KERNEL, 0), value(BST_TABLE_RUN, BST_RUN_KERNEL, 1));
-	assert_int_not_equal(value(BST_TABLE_RUN, BST_RUN_KERNEL, 0), value(BST_TABLE_RUN, BST_RUN_KERNEL, 2));
+	assert_int_equal(value(BST_TABLE_RUN, BST_RUN_KERNEL, 0),
+			 value(BST_TABLE_RUN, BST_RUN_KERNEL, 1));
+	assert_int_not_equal(value(BST_TABLE_RUN, BST_RUN_KERNEL, 0),
+			     value(BST_TABLE_RUN, BST_RUN_KERNEL, 2));
 	assert_int_equal(trace_count(&t, BST_TABLE_CONTEXT), 2);
 }
 
@@ -173,7 +176,8 @@ static void an_address_used_again_for_another_name_is_noticed(void **state)
 	give(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, &k);
 	finish();
 	assert_int_equal(trace_count(&t, BST_TABLE_KERNEL), 4);
-	assert_int_equal(value(BST_TABLE_RUN, BST_RUN_KERNEL, 0), value(BST_TABLE_RUN, BST_RUN_KERNEL, 3));
+	assert_int_equal(value(BST_TABLE_RUN, BST_RUN_KERNEL, 0),
+			 value(BST_TABLE_RUN, BST_RUN_KERNEL, 3));
 	assert_int_equal(value(BST_TABLE_KERNEL, BST_KERNEL_NAME, 3), 0);
 }
 
@@ -190,7 +194,8 @@ static void a_long_name_is_cut_and_recognised(void **state)
 	give(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, &k);
 	finish();
 	assert_int_equal(trace_count(&t, BST_TABLE_KERNEL), 1);
-	text = trace_text(&t, BST_TABLE_STRING, BST_STRING_VALUE, value(BST_TABLE_KERNEL, BST_KERNEL_NAME, 0) - 1, &kept);
+	text = trace_text(&t, BST_TABLE_STRING, BST_STRING_VALUE,
+			  value(BST_TABLE_KERNEL, BST_KERNEL_NAME, 0) - 1, &kept);
 	assert_int_equal(kept, NAME_BYTES_LIMIT);
 	free(text);
 	free(name);
@@ -239,13 +244,16 @@ static void times_that_are_none_are_kept_flagged_and_counted(void **state)
 	for (size_t i = 0; i < n; i++) {
 		uint64_t begin = value(BST_TABLE_RUN, BST_RUN_BEGIN, i);
 
-		assert_int_equal(value(BST_TABLE_RUN, BST_RUN_FLAGS, i), BST_ENUM_DEVICE_FLAG_TIME_INVALID);
+		assert_int_equal(value(BST_TABLE_RUN, BST_RUN_FLAGS, i),
+				 BST_ENUM_DEVICE_FLAG_TIME_INVALID);
 		assert_int_equal(begin, bad[i].start);
 		assert_int_equal(begin + value(BST_TABLE_RUN, BST_RUN_DURATION, i), bad[i].end);
 	}
 	assert_int_equal(value(BST_TABLE_RUN, BST_RUN_FLAGS, n), 0);
-	assert_int_equal(trace_lost(&t, BST_ENUM_LOSS_TIME_INVALID), counted[BST_ENUM_LOSS_TIME_INVALID]);
-	assert_int_equal(trace_lost(&t, BST_ENUM_LOSS_UNFINISHED), counted[BST_ENUM_LOSS_UNFINISHED]);
+	assert_int_equal(trace_lost(&t, BST_ENUM_LOSS_TIME_INVALID),
+			 counted[BST_ENUM_LOSS_TIME_INVALID]);
+	assert_int_equal(trace_lost(&t, BST_ENUM_LOSS_UNFINISHED),
+			 counted[BST_ENUM_LOSS_UNFINISHED]);
 }
 
 static void copies_say_what_went_where(void **state)
@@ -272,12 +280,15 @@ static void copies_say_what_went_where(void **state)
 	c.flags = 0;
 	give(CUPTI_ACTIVITY_KIND_MEMCPY, &c);
 	finish();
-	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_KIND, 0), BST_ENUM_COPY_KIND_HOST_TO_DEVICE);
+	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_KIND, 0),
+			 BST_ENUM_COPY_KIND_HOST_TO_DEVICE);
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_BEGIN, 0), 10);
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_DURATION, 0), 20);
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_BYTES, 0), UINT64_C(5) << 32);
-	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_SOURCE_KIND, 0), BST_ENUM_MEMORY_KIND_PINNED);
-	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_TARGET_KIND, 0), BST_ENUM_MEMORY_KIND_DEVICE);
+	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_SOURCE_KIND, 0),
+			 BST_ENUM_MEMORY_KIND_PINNED);
+	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_TARGET_KIND, 0),
+			 BST_ENUM_MEMORY_KIND_DEVICE);
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_FLAGS, 0), BST_ENUM_DEVICE_FLAG_ASYNC);
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_DEVICE, 0), 2);
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_CONTEXT, 0), 3);
@@ -312,7 +323,8 @@ static void peer_copies_name_both_devices(void **state)
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_TARGET_DEVICE, 0), 6);
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_CORRELATION, 0), 5);
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_NODE, 0), 6);
-	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_FLAGS, 0), BST_ENUM_DEVICE_FLAG_TIME_INVALID);
+	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_FLAGS, 0),
+			 BST_ENUM_DEVICE_FLAG_TIME_INVALID);
 }
 
 static void sets_are_copies_of_their_own_kind(void **state)
@@ -332,7 +344,8 @@ static void sets_are_copies_of_their_own_kind(void **state)
 	finish();
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_KIND, 0), BST_ENUM_COPY_KIND_SET);
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_BYTES, 0), 4096);
-	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_TARGET_KIND, 0), BST_ENUM_MEMORY_KIND_MANAGED);
+	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_TARGET_KIND, 0),
+			 BST_ENUM_MEMORY_KIND_MANAGED);
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_FLAGS, 0), BST_ENUM_DEVICE_FLAG_ASYNC);
 	assert_int_equal(value(BST_TABLE_COPY, BST_COPY_NODE, 0), 13);
 }
@@ -357,13 +370,17 @@ static void overhead_says_its_kind_and_thread(void **state)
 	o.overheadKind = (CUpti_ActivityOverheadKind)0x7f0000;
 	give(CUPTI_ACTIVITY_KIND_OVERHEAD, &o);
 	finish();
-	assert_int_equal(value(BST_TABLE_OVERHEAD, BST_OVERHEAD_KIND, 0), BST_ENUM_OVERHEAD_KIND_BUFFER_FLUSH);
+	assert_int_equal(value(BST_TABLE_OVERHEAD, BST_OVERHEAD_KIND, 0),
+			 BST_ENUM_OVERHEAD_KIND_BUFFER_FLUSH);
 	assert_int_equal(value(BST_TABLE_OVERHEAD, BST_OVERHEAD_TID, 0), 4321);
 	assert_int_equal(value(BST_TABLE_OVERHEAD, BST_OVERHEAD_DURATION, 0), 4);
-	assert_int_equal(value(BST_TABLE_OVERHEAD, BST_OVERHEAD_KIND, 1), BST_ENUM_OVERHEAD_KIND_LAZY_FUNCTION);
+	assert_int_equal(value(BST_TABLE_OVERHEAD, BST_OVERHEAD_KIND, 1),
+			 BST_ENUM_OVERHEAD_KIND_LAZY_FUNCTION);
 	assert_int_equal(value(BST_TABLE_OVERHEAD, BST_OVERHEAD_TID, 1), 0);
-	assert_int_equal(value(BST_TABLE_OVERHEAD, BST_OVERHEAD_KIND, 2), BST_ENUM_OVERHEAD_KIND_COMPILER);
-	assert_int_equal(value(BST_TABLE_OVERHEAD, BST_OVERHEAD_KIND, 3), BST_ENUM_OVERHEAD_KIND_UNKNOWN);
+	assert_int_equal(value(BST_TABLE_OVERHEAD, BST_OVERHEAD_KIND, 2),
+			 BST_ENUM_OVERHEAD_KIND_COMPILER);
+	assert_int_equal(value(BST_TABLE_OVERHEAD, BST_OVERHEAD_KIND, 3),
+			 BST_ENUM_OVERHEAD_KIND_UNKNOWN);
 }
 
 static void kinds_that_nobody_asked_for_are_counted(void **state)

@@ -4,12 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <cmocka.h>
 
 #include "tests/unit/attribute_scene.h"
 
@@ -18,8 +18,8 @@
 /* A step of six kernels, from 2 to 40 us. */
 static const struct {
 	double ns, tensor, writes;
-} mix[] = {{3000, 0, 2000}, {25000, 75, 600}, {8000, 0, 3800},
-	   {12000, 47, 900}, {2000, 0, 0},    {40000, 92, 300}};
+} mix[] = {{3000, 0, 2000},  {25000, 75, 600}, {8000, 0, 3800},
+	   {12000, 47, 900}, {2000, 0, 0},     {40000, 92, 300}};
 
 #define MIX (sizeof(mix) / sizeof(mix[0]))
 
@@ -93,13 +93,13 @@ static void test_kernels_shorter_than_a_sample_are_told_apart(void **context)
 	scene_fini(&s);
 }
 
-/* Both of a pair always lie whole within one sample, in the same proportion: only their mean can be known. */
+/* Both of a pair always lie whole within one sample, in the same proportion: only their mean can be
+ * known. */
 static void run_pairs(struct scene *s, double first_tensor, double second_tensor)
 {
 	s->spread = 0.01;
 	for (unsigned i = 0; i < 600; i++) {
-		s->now_ns = 1000000000 + 1000000 + i * 200000 +
-			    (uint64_t)(20000 * scene_random(s));
+		s->now_ns = 1000000000 + 1000000 + i * 200000 + (uint64_t)(20000 * scene_random(s));
 		scene_run(s, 0, 20000, first_tensor, 100);
 		s->kernel[s->kernels - 1].end_ns = s->kernel[s->kernels - 1].begin_ns + 20000;
 		s->now_ns = s->kernel[s->kernels - 1].end_ns;
@@ -333,7 +333,42 @@ static void test_kernels_side_by_side_add_up(void **context)
 	scene_fini(&s);
 }
 
-/* Programmatic dependent launch: the second of a stream starts early and waits. The time is the first one's. */
+/* Two kernels slow each other down so much that together they do less than one alone: no sum of
+ * values says that. */
+static void test_a_kernel_that_only_takes_away_is_contradicted(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+	const struct attribute_estimate *e;
+
+	(void)context;
+	scene_init(&s, 18);
+	for (unsigned i = 0; i < 600; i++) {
+		struct scene_kernel k;
+
+		scene_run(&s, 0, 50000, 90, 300);
+		scene_idle(&s, 50000 * scene_random(&s));
+		scene_run(&s, 0, 50000, 50, 300);
+		k = s.kernel[s.kernels - 1];
+		k.signature = 1;
+		k.stream = 1;
+		k.value[SCENE_TENSOR] = 0;
+		k.value[SCENE_ACTIVE] = 0;
+		scene_add(&s, &k);
+		scene_idle(&s, 80000 * scene_random(&s));
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = solve(&s);
+	e = attribute_find(a, 1, SCENE_TENSOR);
+	assert_int_equal(e->status, ATTRIBUTE_CONTRADICTED);
+	assert_int_equal(e->reason, ATTRIBUTE_NEGATIVE);
+	assert_true(e->value == 0);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* Programmatic dependent launch: the second of a stream starts early and waits. The time is the
+ * first one's. */
 static void test_overlap_within_a_stream_is_the_earlier_ones(void **context)
 {
 	struct scene s;
@@ -361,7 +396,8 @@ static void test_overlap_within_a_stream_is_the_earlier_ones(void **context)
 	scene_fini(&s);
 }
 
-/* A fifth of what is written comes in the 10 us after the kernel's end, when mostly nothing runs. */
+/* A fifth of what is written comes in the 10 us after the kernel's end, when mostly nothing runs.
+ */
 static void test_write_back_invents_nothing(void **context)
 {
 	struct scene s;
@@ -402,7 +438,8 @@ static void test_two_percent_of_outliers_do_not_matter(void **context)
 	scene_fini(&s);
 }
 
-/* Repeated, backward, empty, endless and senseless samples, as a full counter-data image gives them. */
+/* Repeated, backward, empty, endless and senseless samples, as a full counter-data image gives
+ * them. */
 static void test_bad_samples_are_dropped_and_counted(void **context)
 {
 	struct scene s;
@@ -586,6 +623,59 @@ static void test_shapes_behind_one_signature_do_not_spoil_their_neighbours(void 
 	scene_fini(&s);
 }
 
+/* Room for a fraction of the rows: those that stay say the same, and the rare kernel keeps its own.
+ */
+static void test_little_memory_costs_precision_only(void **context)
+{
+	struct scene s;
+	struct attribute_options options = scene_options();
+	struct attribute *a;
+
+	(void)context;
+	scene_init(&s, 43);
+	for (unsigned i = 0; i < 30; i++) {
+		run_mix(&s, 400);
+		scene_run(&s, 9, 60000, 30, 1000);
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	options.budget_bytes = 200000;
+	a = scene_solve(&s, &options, NULL);
+	assert_true(attribute_summary(a).thinned >= 2);
+	assert_mix_known(&s, a, 2);
+	assert_true(attribute_find(a, 9, SCENE_TENSOR)->samples >= 30);
+	assert_true(error_of(&s, a, 9, SCENE_TENSOR) < 3);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* 800 signatures of ten launches each, and as many of one, beside six that make up the time. */
+static void test_more_signatures_than_columns_leave_the_large_ones_known(void **context)
+{
+	struct scene s;
+	struct attribute *a;
+	unsigned reasons[8] = {0};
+
+	(void)context;
+	scene_init(&s, 44);
+	for (unsigned i = 0; i < 8000; i++) {
+		run_mix(&s, 1);
+		scene_run(&s, 100 + i % 800, 3000, 10, 100);
+		if (i % 10 == 0)
+			scene_run(&s, 1000 + i / 10, 3000, 10, 100);
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = solve(&s);
+	assert_true(attribute_summary(a).columns <= 640);
+	for (uint32_t k = 100; k < 1800; k++)
+		reasons[attribute_find(a, k, SCENE_TENSOR)->reason]++;
+	assert_int_equal(reasons[ATTRIBUTE_CROWDED], attribute_summary(a).crowded);
+	assert_true(reasons[ATTRIBUTE_CROWDED] > 150);
+	assert_true(reasons[ATTRIBUTE_FEW_SAMPLES] > 800);
+	assert_mix_known(&s, a, 2);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
 /* Fourteen random kernels, repeated: a program of a tenth of a second. */
 static void run_program(struct scene *s, uint64_t seed)
 {
@@ -656,7 +746,8 @@ static long peak_kb(void)
 	return usage.ru_maxrss;
 }
 
-/* A million kernels of 600 signatures in 60 s, 10,000 samples a second. Generated as they are added. */
+/* A million kernels of 600 signatures in 60 s, 10,000 samples a second. Generated as they are
+ * added. */
 static void test_a_million_kernels_take_seconds_and_64_mb(void **context)
 {
 	struct attribute_options options = scene_options();
@@ -673,7 +764,8 @@ static void test_a_million_kernels_take_seconds_and_64_mb(void **context)
 	for (unsigned i = 0; i < 1000000; i++) {
 		/* Phases: each signature among 40 others. */
 		uint32_t signature = i / 100000 * 56 + (uint32_t)(40 * scene_random(&s));
-		uint64_t end = now + 2000 + signature % 17 * 5000 + (uint64_t)(500 * scene_random(&s));
+		uint64_t end =
+			now + 2000 + signature % 17 * 5000 + (uint64_t)(500 * scene_random(&s));
 		double value[SCENE_METRICS] = {signature % 3 * 30, 98, signature % 5 * 900};
 		struct attribute_kernel k = {signature, 0, now, end};
 
@@ -702,7 +794,8 @@ static void test_a_million_kernels_take_seconds_and_64_mb(void **context)
 	assert_true(peak_kb() - before < 64 * 1024);
 #endif
 	for (uint32_t k = 0; k < 40; k++)
-		assert_true(fabs((double)attribute_find(a, k, SCENE_TENSOR)->value - k % 3 * 30) < 2);
+		assert_true(fabs((double)attribute_find(a, k, SCENE_TENSOR)->value - k % 3 * 30) <
+			    2);
 	attribute_destroy(a);
 	scene_fini(&s);
 }
@@ -723,6 +816,7 @@ int main(void)
 		cmocka_unit_test(test_counters_that_lag_by_a_microsecond_are_followed),
 		cmocka_unit_test(test_samples_of_something_else_are_refused),
 		cmocka_unit_test(test_kernels_side_by_side_add_up),
+		cmocka_unit_test(test_a_kernel_that_only_takes_away_is_contradicted),
 		cmocka_unit_test(test_overlap_within_a_stream_is_the_earlier_ones),
 		cmocka_unit_test(test_write_back_invents_nothing),
 		cmocka_unit_test(test_two_percent_of_outliers_do_not_matter),
@@ -732,6 +826,8 @@ int main(void)
 		cmocka_unit_test(test_no_value_is_negative_and_intervals_hold_their_values),
 		cmocka_unit_test(test_names_of_signatures_do_not_matter),
 		cmocka_unit_test(test_shapes_behind_one_signature_do_not_spoil_their_neighbours),
+		cmocka_unit_test(test_little_memory_costs_precision_only),
+		cmocka_unit_test(test_more_signatures_than_columns_leave_the_large_ones_known),
 		cmocka_unit_test(test_intervals_of_90_percent_hold_the_truth_nine_times_of_ten),
 	};
 

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <string.h>
 #include <cuda_runtime_api.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "shim/cuda_abi.h"
@@ -13,10 +13,13 @@
 _Static_assert(sizeof(struct cuda_dim3) == sizeof(struct dim3), "dim3");
 _Static_assert(offsetof(struct cuda_dim3, z) == offsetof(struct dim3, z), "dim3");
 _Static_assert(sizeof(struct cuda_extent) == sizeof(struct cudaExtent), "cudaExtent");
-_Static_assert(offsetof(struct cuda_extent, depth) == offsetof(struct cudaExtent, depth), "cudaExtent");
+_Static_assert(offsetof(struct cuda_extent, depth) == offsetof(struct cudaExtent, depth),
+	       "cudaExtent");
 _Static_assert(sizeof(struct cuda_pitched_ptr) == sizeof(struct cudaPitchedPtr), "cudaPitchedPtr");
-_Static_assert(offsetof(struct cuda_pitched_ptr, pitch) == offsetof(struct cudaPitchedPtr, pitch), "cudaPitchedPtr");
-_Static_assert(offsetof(struct cuda_pitched_ptr, ysize) == offsetof(struct cudaPitchedPtr, ysize), "cudaPitchedPtr");
+_Static_assert(offsetof(struct cuda_pitched_ptr, pitch) == offsetof(struct cudaPitchedPtr, pitch),
+	       "cudaPitchedPtr");
+_Static_assert(offsetof(struct cuda_pitched_ptr, ysize) == offsetof(struct cudaPitchedPtr, ysize),
+	       "cudaPitchedPtr");
 _Static_assert(CUDA_SYMBOL_NOT_FOUND == cudaErrorSharedObjectSymbolNotFound, "error code");
 _Static_assert(sizeof(cudaError_t) == sizeof(int), "hooks return int");
 
@@ -24,7 +27,8 @@ static struct cuda_dim3 seen_grid, seen_block;
 static size_t seen_shared;
 
 /* As a hook declares it. */
-static int hook(const void *func, struct cuda_dim3 grid, struct cuda_dim3 block, void **args, size_t shared, void *stream)
+static int hook(const void *func, struct cuda_dim3 grid, struct cuda_dim3 block, void **args,
+		size_t shared, void *stream)
 {
 	(void)func;
 	(void)args;
@@ -54,7 +58,8 @@ static void a_call_by_cudas_prototype_arrives_whole(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(a_call_by_cudas_prototype_arrives_whole)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_call_by_cudas_prototype_arrives_whole)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Every setting: its default, good values, bad ones (one line, then the default), and names that nobody knows. */
+/* Every setting: its default, good values, bad ones (one line, then the default), and names that
+ * nobody knows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,10 @@ static int set_up(void **state)
 #define ENV(NAME, option, TYPE, initial, help) "BOUNDSHIM_" #NAME,
 #include "shim/env.def"
 #undef ENV
-		"BOUNDSHIM_LIB", "BOUNDSHIM_MOED", "BOUNDSHIM_", "BOUNDSHIM_OUTPUT",
+		"BOUNDSHIM_LIB",
+		"BOUNDSHIM_MOED",
+		"BOUNDSHIM_",
+		"BOUNDSHIM_OUTPUT",
 	};
 
 	(void)state;

@@ -1,4 +1,5 @@
-/* Interned text: same text same id, ids in a row, cut when long, refused and counted when full, from many threads. */
+/* Interned text: same text same id, ids in a row, cut when long, refused and counted when full,
+ * from many threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

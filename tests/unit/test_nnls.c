@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "analysis/nnls.h"
 
@@ -182,7 +182,8 @@ static void test_a_matrix_that_is_not_definite_is_refused(void **context)
 	problem_fini(&p);
 }
 
-/* Rows that start late: the envelope saves their zeros, and the answer is that of the full matrix. */
+/* Rows that start late: the envelope saves their zeros, and the answer is that of the full matrix.
+ */
 static void test_an_envelope_solves_as_a_full_matrix_does(void **context)
 {
 	static const uint32_t first[] = {0, 0, 2, 2, 1, 0};

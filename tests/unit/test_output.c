@@ -1,6 +1,7 @@
 /*
- * The file under every misfortune: short writes, EINTR, a full disk at each write, a size limit of the system and of ours, names
- * that exist, links, closed standard streams. After each: the file decodes, and kept + lost = produced.
+ * The file under every misfortune: short writes, EINTR, a full disk at each write, a size limit of
+ * the system and of ours, names that exist, links, closed standard streams. After each: the file
+ * decodes, and kept + lost = produced.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -32,9 +33,9 @@ static struct {
 	unsigned fail_at; /* the n-th call fails, 0 = none */
 	int forever;      /* and all later ones */
 	int code;
-	size_t most;      /* bytes that one call takes, 0 = all */
-	size_t torn;      /* bytes that the failing call has written before it fails */
-	int interrupted;  /* every second call is */
+	size_t most;     /* bytes that one call takes, 0 = all */
+	size_t torn;     /* bytes that the failing call has written before it fails */
+	int interrupted; /* every second call is */
 } disk;
 
 static ssize_t write_really(int fd, const void *data, size_t size, off_t offset)
@@ -99,13 +100,15 @@ static void add_handle(struct output *out, uint64_t n)
 	output_add_numbers(out, BST_TABLE_HANDLE, (uint64_t[]){n, 0x1000 * n});
 }
 
-/* A call that refers to handle n; every value is different, so that chunks do not shrink to nothing. */
+/* A call that refers to handle n; every value is different, so that chunks do not shrink to
+ * nothing. */
 static void add_call(struct output *out, uint64_t n)
 {
 	uint64_t noise = (produced + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
 
 	output_add_numbers(out, BST_TABLE_CALL,
-			   (uint64_t[]){1, 5, 1000 + n * 10, noise & 0xffffff, n, n, noise, 0, 0, noise >> 10});
+			   (uint64_t[]){1, 5, 1000 + n * 10, noise & 0xffffff, n, n, noise, 0, 0,
+					noise >> 10});
 	produced++;
 }
 
@@ -137,14 +140,17 @@ static void check_dictionary_before_use(const struct trace_file *t)
 	bst_rows_init(&rows);
 	while (bst_reader_next(&reader, &chunk)) {
 		if (chunk.type != BST_CHUNK_TABLE ||
-		    bst_rows_decode(&rows, chunk.payload, chunk.payload_bytes, BST_ALL_COLUMNS) != BST_OK)
+		    bst_rows_decode(&rows, chunk.payload, chunk.payload_bytes, BST_ALL_COLUMNS) !=
+			    BST_OK)
 			continue;
-		values = (uint64_t *)rows.number[rows.table == BST_TABLE_HANDLE ? BST_HANDLE_ID : BST_CALL_STREAM];
+		values = (uint64_t *)rows.number[rows.table == BST_TABLE_HANDLE ? BST_HANDLE_ID
+										: BST_CALL_STREAM];
 		for (uint32_t i = 0; i < rows.count; i++) {
 			if (rows.table == BST_TABLE_HANDLE && values[i] > greatest)
 				greatest = values[i];
 			else if (rows.table == BST_TABLE_CALL && values[i] > greatest)
-				fail_msg("a call refers to handle %u before it is told", (unsigned)values[i]);
+				fail_msg("a call refers to handle %u before it is told",
+					 (unsigned)values[i]);
 		}
 	}
 	bst_rows_fini(&rows);
@@ -276,7 +282,8 @@ static int fail_at(unsigned n, int code, int forever, size_t torn)
 	said = stderr_end();
 	reached = disk.calls >= n;
 	if (reached && lines_of(said) != 1)
-		fail_msg("write %u failed with %s, and the lines on stderr are:\n%s", n, strerror(code), said);
+		fail_msg("write %u failed with %s, and the lines on stderr are:\n%s", n,
+			 strerror(code), said);
 	if (!reached)
 		assert_string_equal(said, "");
 	free(said);
@@ -291,8 +298,8 @@ static int fail_at(unsigned n, int code, int forever, size_t torn)
 		uint64_t kept = trace_count(&t, BST_TABLE_CALL);
 
 		if (kept + lost_rows(&t) < produced)
-			fail_msg("write %u failed: %u rows kept, %u said to be lost, %u produced", n,
-				 (unsigned)kept, (unsigned)lost_rows(&t), (unsigned)produced);
+			fail_msg("write %u failed: %u rows kept, %u said to be lost, %u produced",
+				 n, (unsigned)kept, (unsigned)lost_rows(&t), (unsigned)produced);
 		assert_int_equal(t.reader.torn_bytes, 0);
 	}
 	trace_free(&t);
@@ -405,7 +412,8 @@ static int with_file_limit(rlim_t bytes, void (*body)(void))
 static void open_only(void)
 {
 	options.out = "t.bst";
-	freopen("/dev/null", "w", stderr);
+	if (!freopen("/dev/null", "w", stderr))
+		_exit(3);
 	_exit(output_open(&options) ? 1 : 0);
 }
 
@@ -425,7 +433,8 @@ static void write_much(void)
 	sigset_t all;
 
 	options.out = "t.bst";
-	freopen("/dev/null", "w", stderr);
+	if (!freopen("/dev/null", "w", stderr))
+		_exit(3);
 	out = output_open(&options);
 	/* as in the writer thread */
 	sigfillset(&all);
@@ -460,7 +469,8 @@ static void run_with_limit(uint64_t limit, struct trace_file *t)
 	out = open_at("t.bst");
 	stderr_begin();
 	write_rounds(out, (unsigned)(limit >> 12), 2000);
-	output_add_numbers(out, BST_TABLE_CLOCK, (uint64_t[]){1, 2, 3, 4, BST_ENUM_CLOCK_REASON_FINISH});
+	output_add_numbers(out, BST_TABLE_CLOCK,
+			   (uint64_t[]){1, 2, 3, 4, BST_ENUM_CLOCK_REASON_FINISH});
 	output_meta(out, "end.reason", "exit");
 	output_close(out);
 	said = stderr_end();
@@ -472,7 +482,8 @@ static void run_with_limit(uint64_t limit, struct trace_file *t)
 	assert_true(t->complete);
 	assert_true(t->size <= limit);
 	assert_true(trace_lost(t, BST_ENUM_LOSS_FILE_LIMIT) > 0);
-	assert_int_equal(trace_count(t, BST_TABLE_CALL) + trace_lost(t, BST_ENUM_LOSS_FILE_LIMIT), produced);
+	assert_int_equal(trace_count(t, BST_TABLE_CALL) + trace_lost(t, BST_ENUM_LOSS_FILE_LIMIT),
+			 produced);
 }
 
 static void the_size_limit_keeps_a_beginning_and_the_end(void **state)

@@ -92,7 +92,8 @@ static void a_longer_mark_than_room_still_hides(void **state)
 static void redacting_never_leaves_its_memory(void **state)
 {
 	/* each call on a block of exactly that size: ASan watches the edges */
-	static const char text[] = "p\0--key\0v\0K=\0TOKEN=x\0--password\0\0--secret\0long long value\0=\0-\0";
+	static const char text[] =
+		"p\0--key\0v\0K=\0TOKEN=x\0--password\0\0--secret\0long long value\0=\0-\0";
 
 	(void)state;
 	for (size_t size = 0; size <= sizeof(text); size++) {
@@ -113,7 +114,9 @@ static void the_host_name_fits_a_file_name(void **state)
 	(void)state;
 	process_host(host, sizeof(host));
 	assert_true(strlen(host) > 0);
-	assert_int_equal(strspn(host, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), strlen(host));
+	assert_int_equal(
+		strspn(host, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
+		strlen(host));
 	process_host(host, 2);
 	assert_true(strlen(host) == 1);
 }

@@ -1,4 +1,5 @@
-/* From hooks and callbacks to records: what a call leaves in the ring, calls inside calls, silences, ranges, a full ring. */
+/* From hooks and callbacks to records: what a call leaves in the ring, calls inside calls,
+ * silences, ranges, a full ring. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -202,7 +203,8 @@ static void a_silence_is_explained_once(void **state)
 	assert_int_equal(take_any()->kind, RECORD_CALL);
 	r = take_any();
 	assert_int_equal(r->kind, RECORD_WAKE);
-	assert_true(r->u.wake.silence_ns >= 5000000 && r->u.wake.silence_ns < UINT64_C(60000000000));
+	assert_true(r->u.wake.silence_ns >= 5000000 &&
+		    r->u.wake.silence_ns < UINT64_C(60000000000));
 	assert_true(r->u.wake.cpu_ns > 0);
 	assert_null(take_any());
 }
@@ -280,7 +282,8 @@ static void errno_is_the_programs(void **state)
 
 static uint32_t range_of_a_node(void)
 {
-	recorder_node(&(struct node_event){.kind = BST_ENUM_NODE_KIND_CREATED, .node = 5, .graph = 6});
+	recorder_node(
+		&(struct node_event){.kind = BST_ENUM_NODE_KIND_CREATED, .node = 5, .graph = 6});
 	return take()->u.node.range;
 }
 
@@ -323,7 +326,8 @@ static void a_node_names_the_call_that_made_it(void **state)
 	(void)state;
 	assert_true(recorder_begin(&call, LAUNCH));
 	begin = call.begin_ns;
-	recorder_node(&(struct node_event){.kind = BST_ENUM_NODE_KIND_CREATED, .node = 5, .graph = 6});
+	recorder_node(
+		&(struct node_event){.kind = BST_ENUM_NODE_KIND_CREATED, .node = 5, .graph = 6});
 	recorder_end(&call, &result);
 	r = take();
 	assert_int_equal(r->kind, RECORD_NODE);

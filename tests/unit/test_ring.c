@@ -1,4 +1,5 @@
-/* The queue between a traced thread and the writer: order, wraparound, full, and two threads at once. */
+/* The queue between a traced thread and the writer: order, wraparound, full, and two threads at
+ * once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +35,8 @@ static int tear_down(void **state)
 
 static void put(uint64_t n)
 {
-	struct record r = {.kind = RECORD_CALL, .api = (uint16_t)n, .begin_ns = n, .u.call.object = ~n};
+	struct record r = {
+		.kind = RECORD_CALL, .api = (uint16_t)n, .begin_ns = n, .u.call.object = ~n};
 
 	ring_put(ring, &r);
 }

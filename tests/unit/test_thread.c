@@ -1,4 +1,5 @@
-/* Threads attach once, leave their slot at exit, and slots serve again; beyond the limit each call is counted. */
+/* Threads attach once, leave their slot at exit, and slots serve again; beyond the limit each call
+ * is counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -15,8 +15,8 @@
 typedef void (*row_function)(const struct bst_rows *rows, uint32_t row, void *data);
 
 /* Calls `each` for all rows of a table (0 = all tables). Returns how many chunks did not decode. */
-static unsigned walk(const struct trace_file *t, struct bst_reader *reader, uint16_t table, row_function each,
-		     void *data)
+static unsigned walk(const struct trace_file *t, struct bst_reader *reader, uint16_t table,
+		     row_function each, void *data)
 {
 	struct bst_chunk chunk;
 	struct bst_rows rows;
@@ -27,7 +27,8 @@ static unsigned walk(const struct trace_file *t, struct bst_reader *reader, uint
 	while (bst_reader_next(reader, &chunk)) {
 		if (chunk.type != BST_CHUNK_TABLE)
 			continue;
-		if (bst_rows_decode(&rows, chunk.payload, chunk.payload_bytes, BST_ALL_COLUMNS) != BST_OK) {
+		if (bst_rows_decode(&rows, chunk.payload, chunk.payload_bytes, BST_ALL_COLUMNS) !=
+		    BST_OK) {
 			bad++;
 			continue;
 		}
@@ -125,7 +126,8 @@ static void take_text(const struct bst_rows *rows, uint32_t row, void *data)
 	w->text[w->size] = 0;
 }
 
-char *trace_text(const struct trace_file *t, uint16_t table, unsigned column, size_t row, size_t *size)
+char *trace_text(const struct trace_file *t, uint16_t table, unsigned column, size_t row,
+		 size_t *size)
 {
 	struct wanted_text w = {.column = column, .row = row};
 	struct bst_reader reader;

@@ -26,8 +26,10 @@ uint64_t trace_count(const struct trace_file *t, uint16_t table);
 /* All values of a column of numbers, in file order, malloced; their number through `count`. */
 uint64_t *trace_numbers(const struct trace_file *t, uint16_t table, unsigned column, size_t *count);
 
-/* The text of a row, malloced and terminated; the test fails when there is no such row. `size` may be NULL. */
-char *trace_text(const struct trace_file *t, uint16_t table, unsigned column, size_t row, size_t *size);
+/* The text of a row, malloced and terminated; the test fails when there is no such row. `size` may
+ * be NULL. */
+char *trace_text(const struct trace_file *t, uint16_t table, unsigned column, size_t row,
+		 size_t *size);
 
 /* The last value of a `meta` key, malloced, or NULL. */
 char *trace_meta(const struct trace_file *t, const char *key);
