@@ -40,18 +40,24 @@
 
 #define NO_COLUMN UINT16_MAX
 
+/* More of a signature's time in the shared column says too little about it. */
+#define SHARED_MOST 0.2
+
 /* A mean over columns, by time. */
 struct mean {
 	uint16_t column[DURATION_CLASSES];
 	double weight[DURATION_CLASSES];
 	size_t count;
 	double share;     /* of the signature's time that these columns are */
-	uint32_t samples; /* that had one of its own columns, before small ones were joined */
+	uint32_t samples; /* that had one of its raw columns */
+	double shared;    /* weight of the shared column */
+	bool crowded;     /* it would have a column of its own, were there room */
 };
 
 struct solve {
 	struct attribute *a;
-	uint16_t *column;  /* of raw columns */
+	uint16_t *leader;  /* of raw columns: the raw column that stands for it */
+	uint16_t *column;  /* of raw columns: ours */
 	double *time;      /* of raw columns: their shares, added up over rows */
 	uint32_t *samples; /* of raw columns: rows that have it */
 	size_t columns;    /* ours */
@@ -78,46 +84,61 @@ static void add_times(struct solve *s)
 	}
 }
 
-/* The class that stands for class `c`: itself, or the nearest one with a share worth a column. */
-static unsigned class_for(const struct attribute_record *record, unsigned c)
+/* Has the class enough time and samples for a column of its own? */
+static bool is_worth_a_column(const struct solve *s, size_t record, unsigned c)
 {
-	const struct duration_class *of = record->classes.of;
-	double total = 0, least = HUGE_VAL;
-	unsigned nearest = c;
+	const struct duration_classes *classes = &s->a->record[record].classes;
+	double total = 0;
 
-	for (unsigned i = 0; i < record->classes.count; i++)
-		total += (double)of[i].total_ns;
-	if ((double)of[c].total_ns >= CLASS_SHARE * total)
-		return c;
-	for (unsigned i = 0; i < record->classes.count; i++) {
-		if ((double)of[i].total_ns < CLASS_SHARE * total)
-			continue;
-		if (fabs(of[i].log_ns - of[c].log_ns) < least) {
-			least = fabs(of[i].log_ns - of[c].log_ns);
+	for (unsigned i = 0; i < classes->count; i++)
+		total += (double)classes->of[i].total_ns;
+	return (double)classes->of[c].total_ns >= CLASS_SHARE * total &&
+	       s->samples[record * DURATION_CLASSES + c] >= FEW_SAMPLES;
+}
+
+/*
+ * The class that stands for class `c`: itself if it is worth a column, else the nearest that is,
+ * else the one with most samples.
+ */
+static unsigned class_for(const struct solve *s, size_t record, unsigned c)
+{
+	const struct duration_classes *classes = &s->a->record[record].classes;
+	const uint32_t *samples = &s->samples[record * DURATION_CLASSES];
+	double least = HUGE_VAL;
+	unsigned nearest = 0;
+
+	for (unsigned i = 1; i < classes->count; i++)
+		if (samples[i] > samples[nearest])
+			nearest = i;
+	for (unsigned i = 0; i < classes->count; i++) {
+		double distance = fabs(classes->of[i].log_ns - classes->of[c].log_ns);
+
+		if (is_worth_a_column(s, record, i) && distance < least) {
+			least = distance;
 			nearest = i;
 		}
 	}
 	return nearest;
 }
 
-/* Moves the time of small classes to the classes that stand for them; s->column says where, for now
- * as a raw column. */
+/* Finds the leaders of all classes, and moves time and samples to them. */
 static void join_classes(struct solve *s)
 {
 	for (size_t r = 0; r < s->a->records; r++) {
-		const struct attribute_record *record = &s->a->record[r];
+		unsigned count = s->a->record[r].classes.count;
+		size_t base = r * DURATION_CLASSES;
 
-		for (unsigned c = 0; c < record->classes.count; c++) {
-			size_t from = r * DURATION_CLASSES + c;
-			size_t to = r * DURATION_CLASSES + class_for(record, c);
+		for (unsigned c = 0; c < count; c++)
+			s->leader[base + c] = (uint16_t)(base + class_for(s, r, c));
+		for (size_t from = base; from < base + count; from++) {
+			size_t to = s->leader[from];
 
-			s->column[from] = (uint16_t)to;
-			if (to != from) {
-				s->time[to] += s->time[from];
-				s->samples[to] += s->samples[from];
-				s->time[from] = 0;
-				s->samples[from] = 0;
-			}
+			if (to == from)
+				continue;
+			s->time[to] += s->time[from];
+			s->samples[to] += s->samples[from];
+			s->time[from] = 0;
+			s->samples[from] = 0;
 		}
 	}
 }
@@ -174,10 +195,10 @@ static int number_columns(struct solve *s)
 		s->has_rest |= s->time[i] > 0 && own[i] == NO_COLUMN;
 	}
 	for (size_t i = 0; i < raw; i++) {
-		uint16_t to = s->column[i];
+		uint16_t to = own[s->leader[i]];
 
-		if (to < raw && own[to] != NO_COLUMN)
-			s->column[i] = own[to];
+		if (to != NO_COLUMN)
+			s->column[i] = to;
 		else
 			s->column[i] = (uint16_t)s->columns; /* the shared one, if any row has it */
 	}
@@ -237,7 +258,7 @@ static void find_mean(struct solve *s, size_t record)
 	for (unsigned c = 0; c < classes->count; c++) {
 		size_t raw = record * DURATION_CLASSES + c;
 		double ns = (double)classes->of[c].total_ns;
-		size_t leader = record * DURATION_CLASSES + class_for(&s->a->record[record], c);
+		size_t leader = s->leader[raw];
 
 		total += ns;
 		if (s->time[leader] <= 0 || ns <= 0)
@@ -245,12 +266,14 @@ static void find_mean(struct solve *s, size_t record)
 		add_weight(mean, s->column[raw], ns);
 		covered += ns;
 		mean->samples += leader == raw ? s->samples[raw] : 0;
+		mean->crowded |= is_shared(s, s->column[raw]) && is_large(s, leader);
 	}
-	for (size_t i = 0; i < mean->count; i++)
+	for (size_t i = 0; i < mean->count; i++) {
 		mean->weight[i] /= covered;
+		mean->shared += is_shared(s, mean->column[i]) ? mean->weight[i] : 0;
+	}
 	mean->share = total > 0 ? covered / total : 0;
-	if (mean->count && is_shared(s, mean->column[0]) && mean->samples >= FEW_SAMPLES)
-		s->a->summary.crowded++;
+	s->a->summary.crowded += mean->crowded && mean->shared > SHARED_MOST;
 }
 
 /* --- estimates -----------------------------------------------------------------------------------
@@ -313,10 +336,10 @@ static void judge(const struct solve *s, const struct unmix_sum *sum, const stru
 	e->status = ATTRIBUTE_NOT_IDENTIFIABLE;
 	if (s->a->summary.align.state == ALIGN_POOR) {
 		e->reason = ATTRIBUTE_CLOCKS;
-	} else if (is_shared(s, mean->column[0]) && mean->samples >= FEW_SAMPLES) {
-		e->reason = ATTRIBUTE_CROWDED;
-	} else if (mean->samples < FEW_SAMPLES || e->samples < FEW_SAMPLES ||
-		   (double)e->samples_full < FEW_FULL || mean->share < 0.5) {
+	} else if (mean->shared > SHARED_MOST) {
+		e->reason = mean->crowded ? ATTRIBUTE_CROWDED : ATTRIBUTE_FEW_SAMPLES;
+	} else if (e->samples < FEW_SAMPLES || (double)e->samples_full < FEW_FULL ||
+		   mean->share < 0.5) {
 		e->reason = ATTRIBUTE_FEW_SAMPLES;
 	} else if ((double)rejected > OUTLIER_SHARE * e->samples) {
 		e->status = ATTRIBUTE_CONTRADICTED;
@@ -437,25 +460,24 @@ static bool find_partner(const struct solve *s, const struct group *group, size_
 	return found;
 }
 
-/*
- * Each member may do all of the group's work and no more, and is not known better than it was
- * alone.
+/* Each member may do all of the group's work, or what is left when the others do the most they can.
  */
 static void merge(struct solve *s, const struct group *group, const struct unmix_sum *sum)
 {
-	double total = 0;
+	double most = s->a->options.metric[s->metric].most, total = 0;
 
 	s->groups++;
 	for (size_t m = 0; m < group->count; m++)
 		total += time_of(s, group->record[m]);
 	for (size_t m = 0; m < group->count; m++) {
-		struct attribute_estimate *e = estimate_of(s, group->record[m]), own = *e;
-		double all;
+		struct attribute_estimate *e = estimate_of(s, group->record[m]);
+		double own = time_of(s, group->record[m]), low, high;
 
 		set_interval(s, sum, e);
-		all = (double)e->high * total / time_of(s, group->record[m]);
-		e->low = fminf(e->low, own.low);
-		e->high = fmaxf(e->high, (float)fmin((double)own.high, all));
+		high = (double)e->high * total / own;
+		low = most > 0 ? ((double)e->low * total - most * (total - own)) / own : 0;
+		e->low = (float)fmax(low, 0);
+		e->high = (float)(most > 0 ? fmin(high, most) : high);
 		e->status = ATTRIBUTE_MERGED;
 		e->group = s->groups;
 	}
@@ -523,12 +545,13 @@ static int prepare(struct solve *s)
 {
 	struct attribute *a = s->a;
 
+	s->leader = calloc(SAMPLE_COLUMNS, sizeof(*s->leader));
 	s->column = calloc(SAMPLE_COLUMNS, sizeof(*s->column));
 	s->time = calloc(SAMPLE_COLUMNS, sizeof(*s->time));
 	s->samples = calloc(SAMPLE_COLUMNS, sizeof(*s->samples));
 	s->mean = calloc(a->records + 1, sizeof(*s->mean));
 	a->estimate = calloc((a->records + 1) * ATTRIBUTE_METRICS, sizeof(*a->estimate));
-	if (!s->column || !s->time || !s->samples || !s->mean || !a->estimate)
+	if (!s->leader || !s->column || !s->time || !s->samples || !s->mean || !a->estimate)
 		return -1;
 	add_times(s);
 	join_classes(s);
@@ -555,6 +578,7 @@ int attribute_solve(struct attribute *a)
 	for (unsigned m = 0; !status && m < a->options.metrics; m++)
 		status = solve_metric(&s, m);
 out:
+	free(s.leader);
 	free(s.column);
 	free(s.time);
 	free(s.samples);

@@ -32,8 +32,10 @@
 
 /* What is assumed of it, as firmly as from so many columns: kernels differ by 30 points. */
 #define PRIOR_VARIANCE_GUESS 0.09
-#define PRIOR_COLUMNS        10
-#define PRIOR_STEPS          8
+#define PRIOR_COLUMNS 10
+#define PRIOR_STEPS 8
+/* Its tails: degrees of freedom of Student's t. */
+#define PRIOR_FREEDOM 2
 
 /* The idle samples count as at most so many: they say one thing, however often. */
 #define IDLE_MOST 1000.0
@@ -57,12 +59,12 @@ struct work {
 	double *variance;  /* of columns */
 	double *up, *down; /* for its next step */
 	double floor;
-	double prior_variance;
-	double lag_ns;   /* what is measured comes so much later than kernels say */
-	float *residual; /* by row */
-	bool *kept;      /* by row; false too where the metric is missing */
-	double spread;   /* mean of residual squared over variance */
-	size_t stride;   /* every so many rows are looked at */
+	double *prior_variance; /* of columns */
+	double lag_ns;          /* what is measured comes so much later than kernels say */
+	float *residual;        /* by row */
+	bool *kept;             /* by row; false too where the metric is missing */
+	double spread;          /* mean of residual squared over variance */
+	size_t stride;          /* every so many rows are looked at */
 };
 
 static bool has_metric(const struct work *w, size_t row)
@@ -161,8 +163,10 @@ static void add_row(struct work *w, const struct cells *c, double weight, double
 static void collect(struct work *w)
 {
 	envelope_clear(&w->gram);
-	for (size_t i = 0; i < w->n; i++)
-		w->q[i] = w->u->prior / w->prior_variance;
+	for (size_t i = 0; i < w->n; i++) {
+		*envelope_at(&w->gram, i, i) = 1 / w->prior_variance[i];
+		w->q[i] = w->u->prior / w->prior_variance[i];
+	}
 	for (size_t row = 0; row < w->in->rows->count; row += w->stride) {
 		struct cells c;
 
@@ -278,7 +282,7 @@ static bool invert(struct work *w)
 {
 	size_t n = w->n;
 
-	if (!envelope_factor(&w->gram, 1 / w->prior_variance, NULL, &w->factor))
+	if (!envelope_factor(&w->gram, 0, NULL, &w->factor))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		memset(w->up, 0, n * sizeof(*w->up));
@@ -288,6 +292,26 @@ static bool invert(struct work *w)
 			w->u->covariance[i * n + j] = (float)w->up[j];
 	}
 	return true;
+}
+
+/*
+ * Most kernels do nothing to a unit and few do much, so that a normal prior would draw these away
+ * from what is well known of them. Student's t does not: it is a normal whose variance follows the
+ * value, found by expectation and maximisation (Lange, Little, Taylor, "Robust statistical modeling
+ * using the t distribution", JASA 84, 1989). `away` is from the prior's mean, `open` the variance
+ * of that.
+ */
+static double widen(double variance, double away, double open)
+{
+	double own = variance;
+
+	for (unsigned step = 0; step < PRIOR_STEPS; step++) {
+		double kept = own / (own + open);
+
+		own = (PRIOR_FREEDOM * variance + kept * kept * away * away + kept * open) /
+		      (PRIOR_FREEDOM + 1);
+	}
+	return own;
 }
 
 /*
@@ -321,7 +345,10 @@ static void choose_prior(struct work *w)
 			   (weights + pretended);
 		variance = fmin(variance, PRIOR_VARIANCE_START);
 	}
-	w->prior_variance = variance;
+	w->u->prior_deviation = sqrt(variance);
+	for (size_t i = 0; i < w->n; i++)
+		w->prior_variance[i] = widen(variance, value[i] - w->u->prior,
+					     (double)w->u->covariance[i * w->n + i]);
 }
 
 static void count_samples(struct work *w)
@@ -484,8 +511,7 @@ static int solve(struct work *w)
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		w->stride = round + LAST_ROUNDS < ROUNDS ? early_stride(w) : 1;
 		collect(w);
-		if (nnls_solve(&w->gram, w->q, 1 / w->prior_variance, &w->factor, w->fixed,
-			       u->value))
+		if (nnls_solve(&w->gram, w->q, 0, &w->factor, w->fixed, u->value))
 			return -1;
 		find_residuals(w);
 		for (unsigned i = 0; i < VARIANCE_STEPS; i++)
@@ -501,8 +527,7 @@ static int solve(struct work *w)
 		}
 	}
 	collect(w);
-	if (nnls_solve(&w->gram, w->q, 1 / w->prior_variance, &w->factor, w->fixed, u->value) ||
-	    !invert(w))
+	if (nnls_solve(&w->gram, w->q, 0, &w->factor, w->fixed, u->value) || !invert(w))
 		return -1;
 	find_residuals(w);
 	memcpy(u->free_value, w->q, w->n * sizeof(*w->q));
@@ -510,7 +535,6 @@ static int solve(struct work *w)
 	if (find_changes(w))
 		return -1;
 	count_rejected(w);
-	u->prior_deviation = sqrt(w->prior_variance);
 	u->lag_ns = w->lag_ns;
 	return 0;
 }
@@ -530,13 +554,14 @@ static bool allocate(struct work *w)
 	w->q = calloc(n, sizeof(*w->q));
 	w->fixed = calloc(n, sizeof(*w->fixed));
 	w->variance = calloc(n, sizeof(*w->variance));
+	w->prior_variance = calloc(n, sizeof(*w->prior_variance));
 	w->up = calloc(n, sizeof(*w->up));
 	w->down = calloc(n, sizeof(*w->down));
 	w->residual = calloc(rows + 1, sizeof(*w->residual));
 	w->kept = calloc(rows + 1, sizeof(*w->kept));
 	return u->value && u->free_value && u->covariance && u->change && u->samples && u->time &&
-	       u->rejected && w->q && w->fixed && w->variance && w->up && w->down && w->residual &&
-	       w->kept && !envelope_init(&w->gram, w->in->first, n) &&
+	       u->rejected && w->q && w->fixed && w->variance && w->prior_variance && w->up &&
+	       w->down && w->residual && w->kept && !envelope_init(&w->gram, w->in->first, n) &&
 	       !envelope_init(&w->factor, w->in->first, n);
 }
 
@@ -547,6 +572,7 @@ static void release(struct work *w)
 	free(w->q);
 	free(w->fixed);
 	free(w->variance);
+	free(w->prior_variance);
 	free(w->up);
 	free(w->down);
 	free(w->residual);
@@ -555,11 +581,7 @@ static void release(struct work *w)
 
 int unmix_init(struct unmix *u, const struct unmix_input *in)
 {
-	struct work w = {.in = in,
-			 .u = u,
-			 .n = in->columns,
-			 .floor = FLOOR_START,
-			 .prior_variance = PRIOR_VARIANCE_START};
+	struct work w = {.in = in, .u = u, .n = in->columns, .floor = FLOOR_START};
 	int status = -1;
 
 	memset(u, 0, sizeof(*u));
@@ -567,6 +589,8 @@ int unmix_init(struct unmix *u, const struct unmix_input *in)
 	if (allocate(&w)) {
 		for (size_t i = 0; i < w.n; i++)
 			w.variance[i] = VARIANCE_START;
+		for (size_t i = 0; i < w.n; i++)
+			w.prior_variance[i] = PRIOR_VARIANCE_START;
 		status = solve(&w);
 	}
 	release(&w);

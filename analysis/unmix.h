@@ -16,8 +16,7 @@ struct unmix_input {
 	double scale;           /* values are divided by it: what a busy unit gives */
 	const uint16_t *column; /* from a row's column to one of ours */
 	size_t columns;         /* the last one stands for idle time */
-	const uint32_t
-		*first; /* of each column, the lowest that shares a row with it: see envelope.h */
+	const uint32_t *first;  /* the lowest column that shares a row with each: envelope.h */
 	/* Samples in which nothing ran, which are not among the rows. */
 	double idle_count, idle_sum, idle_square_sum;
 };

@@ -23,26 +23,33 @@
 #include "clock.h"
 #include "log.h"
 #include "metric_set.h"
+#include "session.h"
 #include "spawn.h"
 
-/* Decoding takes 30 to 100 us a sample (H200, driver 580): a tenth of a core is 1,000 to 3,000
- * samples a second. */
+/*
+ * A tenth of a core. A burst costs 0.15 s of CPU time (configuring 105 ms, disabling 40 ms) and 80
+ * us a sample, the first one 0.35 s more (H200, driver 580, CUDA 13.0): short bursts are a waste.
+ */
 #define CPU_SHARE 0.10
-#define BURST_NS 50000000u
-#define FIRST_NS 200000000u /* after the first launch */
+#define BURST_NS 150000000u
+/* From the first launch on; a program that is over sooner pays nothing. */
+#define FIRST_AUTO_NS 500000000u
+#define FIRST_ON_NS 200000000u
 #define IDLE_NS 5000000000u
-#define UNASKED_MOST 100u
 #define PAUSE_NS 20000000u /* at least: others can take the counters then */
-#define DECODE_AT_END_NS                                                                           \
-	100000000u /* what is not decoded by then is dropped: the program waits for its exit */
+#define UNASKED_MOST 100u
+/* From the end on, while the program waits for its exit: samples not read by then are dropped, */
+#define END_READING_NS 100000000u
+/* and the thread is left behind. */
+#define END_WAITING_NS 500000000u
 #define DECODE_CALLS 64u
-/* Shorter ones than 10 us are not delivered whole; a burst should have ten. */
+/* Shorter ones than 10 us are not delivered whole; a burst should have a few. */
 #define INTERVAL_LEAST_NS 10000u
-#define INTERVAL_MOST_NS (BURST_NS / 10)
+#define INTERVAL_MOST_NS (BURST_NS / 15)
 #define HARDWARE_BUFFER_BYTES (64u << 20) /* device memory while a burst lasts */
 /*
- * Room in the counter-data image for a whole burst: when one fills up while the hardware delivers,
- * samples are lost and others come twice (CUDA 13.0, H200). 28 kB a sample there; mapped once.
+ * Room in the counter-data image for a whole burst: when one fills up, the samples left are lost,
+ * and others come twice (CUDA 13.0, H200). 28 kB a sample there; mapped once.
  */
 #define IMAGE_SAMPLES_LEAST 64u
 #define IMAGE_SAMPLES_MOST 2048u
@@ -77,7 +84,8 @@ struct device {
 	int set_written;
 	uint8_t *image; /* mapped at the first burst, kept */
 	size_t image_bytes;
-	bool found_work;  /* the last burst did */
+	bool found_work; /* the last burst did */
+	unsigned bursts;
 	unsigned unasked; /* bursts since one that a launch asked for */
 };
 
@@ -89,12 +97,10 @@ static bool initialized;                 /* cuptiProfilerInitialize; this thread
 static _Atomic uint64_t busy_devices;    /* bits: launched on since the last burst began */
 static _Atomic uint64_t refused_devices; /* bits */
 static _Atomic uint32_t bell;            /* futex: changes when there is something to look at */
-static _Atomic uint64_t
-	stop_by_ns; /* 0 = go on; else the end was asked for, and what is left is due by then */
-static _Atomic uint32_t running;  /* futex: 1 = the thread lives */
-static _Atomic uint32_t idle;     /* 1 = nothing to sample, the thread waits for the bell */
-static _Atomic uint32_t in_burst; /* device + 1 */
-static bool overdue;              /* waited for in vain; writer thread */
+static _Atomic uint64_t ended_ns;        /* when the end was asked for, or 0 */
+static _Atomic uint32_t running;         /* futex: 1 = the thread lives */
+static _Atomic uint32_t idle;            /* 1 = nothing to sample, the thread waits for the bell */
+static _Atomic uint32_t in_burst;        /* device + 1 */
 
 /* Samples and bursts go to the writer through rings with one producer (this thread) and one
  * consumer. */
@@ -126,7 +132,7 @@ static void ring_bell(void)
 
 static bool stopping(void)
 {
-	return atomic_load(&stop_by_ns) != 0;
+	return atomic_load(&ended_ns) != 0;
 }
 
 void sampler_configure(enum counters_mode with, uint64_t ns)
@@ -143,7 +149,7 @@ void sampler_configure(enum counters_mode with, uint64_t ns)
 /* As long as an image has room for. */
 static uint64_t burst_ns(void)
 {
-	uint64_t most = interval_ns * (IMAGE_SAMPLES_MOST * 2 / 3);
+	uint64_t most = interval_ns * (IMAGE_SAMPLES_MOST * 3 / 4);
 
 	return most < BURST_NS ? most : BURST_NS;
 }
@@ -237,6 +243,8 @@ static CUptiResult prepare(uint32_t index, struct burst *b)
 		explain(b, "cuptiProfilerInitialize", result);
 		return result;
 	}
+	if (stopping())
+		return result;
 	chip.deviceIndex = index;
 	result = pm.cuptiDeviceGetChipName(&chip);
 	if (result != CUPTI_SUCCESS) {
@@ -248,7 +256,9 @@ static CUptiResult prepare(uint32_t index, struct burst *b)
 		explain(b, "hardware counters", result);
 		return result;
 	}
-	result = metric_set_choose(&devices[index].set, &pm, chip.pChipName, image);
+	session_exit_first();
+	if (!stopping())
+		result = metric_set_choose(&devices[index].set, &pm, chip.pChipName, image);
 	if (result != CUPTI_SUCCESS)
 		explain(b, "choosing metrics", result);
 	free(image);
@@ -280,7 +290,7 @@ static CUptiResult reset_image(const struct session *s)
 static CUptiResult map_image(struct session *s)
 {
 	PM_PARAMS(CUpti_PmSampling_GetCounterDataSize_Params, size);
-	uint64_t samples = burst_ns() / interval_ns * 3 / 2;
+	uint64_t samples = burst_ns() / interval_ns * 4 / 3;
 	struct device *d = s->device;
 	CUptiResult result;
 	void *p;
@@ -341,7 +351,7 @@ static CUptiResult open_session(struct session *s, uint32_t index, struct burst 
 		what = "cuptiPmSamplingSetConfig";
 		result = configure(s);
 	}
-	if (result == CUPTI_SUCCESS) {
+	if (result == CUPTI_SUCCESS && !stopping()) {
 		what = "counter data image";
 		result = map_image(s);
 	}
@@ -416,9 +426,9 @@ static bool read_sample(struct session *s, size_t at, struct burst *b)
 static void read_samples(struct session *s, struct burst *b, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
-		uint64_t stop_by = atomic_load_explicit(&stop_by_ns, memory_order_relaxed);
+		uint64_t ended = atomic_load_explicit(&ended_ns, memory_order_relaxed);
 
-		if (!(stop_by && host_now() > stop_by) && read_sample(s, i, b))
+		if (!(ended && host_now() > ended + END_READING_NS) && read_sample(s, i, b))
 			b->samples++;
 		else
 			b->dropped++;
@@ -523,14 +533,18 @@ static void burst_on(uint32_t index)
 		d->ready = 1;
 		s.found_work = !has_slot(&d->set, METRIC_SLOT_SM_ACTIVE);
 		result = open_session(&s, index, &b);
-		if (result == CUPTI_SUCCESS)
+		if (result == CUPTI_SUCCESS && !stopping())
 			result = sample_for(&s, &b);
 		close_session(&s);
+		if (d->bursts++ == 0)
+			session_exit_first();
 	}
+	if (stopping() && !b.samples && result == CUPTI_SUCCESS)
+		return;
 	if (result != CUPTI_SUCCESS) {
 		d->ready = -1;
 		atomic_fetch_or(&refused_devices, UINT64_C(1) << index);
-		if (mode == COUNTERS_ON)
+		if (mode == COUNTERS_ON && !stopping())
 			log_line("hardware counters are off on GPU %u: %s", index, b.reason);
 	}
 	b.end_ns = host_now();
@@ -567,8 +581,7 @@ static void *sampler_main(void *unused)
 	prctl(PR_SET_NAME, "boundshim-pm");
 	/* the program goes first where cores are scarce; for a thread on Linux */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
-	/* a program that is over sooner is left alone */
-	pause_until(host_now() + FIRST_NS);
+	pause_until(host_now() + (mode == COUNTERS_ON ? FIRST_ON_NS : FIRST_AUTO_NS));
 	while (!stopping()) {
 		uint64_t began = host_now(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), due;
 		uint32_t rung =
@@ -715,20 +728,6 @@ static void write_burst(struct output *output, const struct burst *b)
 				       text(b->reason)});
 }
 
-/* A burst that did not end when it was asked to. */
-static void write_overdue(struct output *output)
-{
-	uint32_t device = atomic_load(&in_burst);
-	struct burst b = {.interval_ns = interval_ns, .reason = "not ended when the program did"};
-
-	if (!overdue || !device)
-		return;
-	b.device = device - 1;
-	b.set = device;
-	b.begin_ns = b.end_ns = host_now();
-	write_burst(output, &b);
-}
-
 void sampler_drain(struct output *output)
 {
 	uint32_t tail = atomic_load_explicit(&ring_tail, memory_order_relaxed);
@@ -744,22 +743,36 @@ void sampler_drain(struct output *output)
 	for (; tail != head; tail++)
 		write_burst(output, &bursts[tail % BURSTS_KEPT]);
 	atomic_store_explicit(&burst_tail, tail, memory_order_release);
-	write_overdue(output);
 }
 
 void sampler_end(void)
 {
-	atomic_store(&stop_by_ns, host_now() + DECODE_AT_END_NS);
+	uint64_t none = 0;
+
+	atomic_compare_exchange_strong(&ended_ns, &none, host_now());
 	ring_bell();
 }
 
-void sampler_await(uint64_t timeout_ns)
+bool sampler_await(void)
 {
-	uint64_t until = host_now() + timeout_ns, now;
+	uint64_t until = atomic_load(&ended_ns) + END_WAITING_NS, now;
 
 	while (atomic_load(&running) && (now = host_now()) < until)
 		sleep_on(&running, 1, until - now);
-	overdue = atomic_load(&running) != 0;
+	return !atomic_load(&running);
+}
+
+void sampler_give_up(struct output *output)
+{
+	uint32_t device = atomic_load(&in_burst);
+	struct burst b = {.interval_ns = interval_ns, .reason = "not ended when the program did"};
+
+	if (!device)
+		return;
+	b.device = device - 1;
+	b.set = device;
+	b.begin_ns = b.end_ns = host_now();
+	write_burst(output, &b);
 }
 
 void sampler_forget(void)
@@ -773,12 +786,11 @@ void sampler_forget(void)
 			munmap(devices[i].image, devices[i].image_bytes);
 	memset(devices, 0, sizeof(devices));
 	initialized = false;
-	overdue = false;
 	atomic_store(&ring, NULL);
 	atomic_store(&running, 0);
 	atomic_store(&idle, 0);
 	atomic_store(&in_burst, 0);
-	atomic_store(&stop_by_ns, 0);
+	atomic_store(&ended_ns, 0);
 	atomic_store(&busy_devices, 0);
 	atomic_store(&refused_devices, 0);
 	atomic_store(&ring_head, 0);

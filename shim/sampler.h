@@ -36,12 +36,16 @@ void sampler_tend(void);
 /* Rows of metric, sample and burst that wait. Writer thread. */
 void sampler_drain(struct output *output);
 
-/* Asks for the end of the burst in progress and of the thread, and returns at once. Writer thread.
+/* Asks for the end of the burst in progress and of the thread, and returns at once. Any thread.
  */
 void sampler_end(void);
 
-/* Waits for it, at most so long. Writer thread, which then drains once more. */
-void sampler_await(uint64_t timeout_ns);
+/* Waits for it, at most half a second from when it was asked for: true when the thread has ended.
+ * Any thread. */
+bool sampler_await(void);
+
+/* A row for the burst that was waited for in vain. Writer thread. */
+void sampler_give_up(struct output *output);
 
 /* In a forked child. */
 void sampler_forget(void);

@@ -220,7 +220,34 @@ static void in_child(void)
 	set_state(SESSION_IDLE);
 }
 
+void session_exit_first(void)
+{
+	atexit(at_exit);
+}
+
+/*
+ * The profiler part of CUPTI has static objects, made at their first use and destroyed at exit in the
+ * reverse order: before any handler of ours that is older, and sampling in another thread then frees
+ * twice (CUDA 13.0). exit() runs the calling thread's own destructors before all handlers, so what was
+ * registered for the main thread comes first. It runs at pthread_exit of that thread too.
+ */
+static void main_thread_ends(void *unused)
+{
+	int saved = errno;
+
+	(void)unused;
+	if (session_recording() && getpid() == owner) {
+		sampler_end();
+		sampler_await();
+	}
+	errno = saved;
+}
+
+int __cxa_thread_atexit_impl(void (*destructor)(void *), void *object, void *library);
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
 void session_prepare(void)
 {
 	pthread_atfork(NULL, NULL, in_child);
+	__cxa_thread_atexit_impl(main_thread_ends, NULL, &__dso_handle);
 }

@@ -64,7 +64,13 @@ void session_stop(void);
 /* The driver loaded us during cuInit: start CUPTI now. */
 void session_injected(void);
 
-/* Registers the fork handler; the constructor's only call into here. */
+/*
+ * Something that registers exit handlers of its own was used for the first time: ours goes in front
+ * of them. Any thread, a few times in a process.
+ */
+void session_exit_first(void);
+
+/* Registers for fork and for the end of the main thread; the constructor's only call into here. */
 void session_prepare(void);
 
 #endif

@@ -45,14 +45,19 @@ void shapes_after_fork(void)
 	pthread_mutex_init(&lock, NULL);
 }
 
-/* Multiplicative hashing by the golden ratio (Knuth, TAOCP 3, 6.4), word by word. */
+#define LANES 4
+
+/* Multiplicative hashing by the golden ratio (Knuth, TAOCP 3, 6.4), word by word in lanes that need not wait for each other. */
 static uint32_t hash(const struct shape *shape)
 {
-	uint64_t word[sizeof(*shape) / 8], h = 0;
+	uint64_t word[sizeof(*shape) / 8], lane[LANES] = {1, 2, 3, 4}, h = 0;
 
+	_Static_assert(sizeof(*shape) % 8 == 0, "whole words");
 	memcpy(word, shape, sizeof(word));
 	for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++)
-		h = ((h << 5 | h >> 59) ^ word[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		lane[i % LANES] = (lane[i % LANES] ^ word[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	for (size_t i = 0; i < LANES; i++)
+		h = (h ^ lane[i] ^ lane[i] >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 	return (uint32_t)(h >> 32);
 }
 

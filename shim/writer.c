@@ -31,7 +31,6 @@
 #define LOOK_NS 100000000u
 #define FLUSH_NS 250000000u
 #define CLOCK_NS 1000000000u
-#define SAMPLER_LIMIT_NS 500000000u
 #define CLOCK_TRIES 8 /* the reading with the narrowest bracket is kept */
 
 static struct writer_options options;
@@ -230,7 +229,8 @@ static void finish(const char *reason)
 	for (struct thread *t = thread_first(); t; t = t->next)
 		tell_lost(t);
 	/* CUPTI may not be called for counters once the driver's exit handlers run */
-	sampler_await(SAMPLER_LIMIT_NS);
+	if (!sampler_await())
+		sampler_give_up(out);
 	sampler_drain(out);
 	encode_names();
 	describe_tracer();

@@ -25,6 +25,7 @@ SCRIPT = "".join(f"kernel {name} duration={us}us counters={','.join(f'{k}:{v}' f
                  for (name, values), us in zip(KERNELS.items(), (170, 60, 35)))
 LOOP = ("kernels=3", "sync=1", "quiet=1")
 STEP_S = 0.0003  # and what waiting takes
+FIRST_S = 0.5  # auto begins so long after the first launch
 # freed memory is overwritten: CUPTI keeps the pointer to the configuration
 FREED_IS_SEEN = {"MALLOC_PERTURB_": "165"}
 
@@ -33,7 +34,7 @@ def loop(seconds, *options, script="", **settings):
     """launch_loop for so long, if the machine is free."""
     settings.setdefault("env", {})
     settings["env"] = {**FREED_IS_SEEN, **settings["env"]}
-    return run("launch_loop", f"steps={int(seconds / STEP_S)}", *LOOP, *options, script=SCRIPT + script, **settings)
+    return run("launch_loop", f"steps={int((FIRST_S + seconds) / STEP_S)}", *LOOP, *options, script=SCRIPT + script, **settings)
 
 
 def pm_calls(truth, name=None):
@@ -150,8 +151,8 @@ def samples_are_what_the_gpu_did():
     count = true_samples(trace, truth)
     good, reason = bursts_add_up(trace)
     equal(reason, "", "reason")
-    check(len(good) >= 5, f"only {len(good)} bursts")
-    check(count > 1000, f"only {count} samples")
+    check(len(good) >= 4, f"only {len(good)} bursts")
+    check(count > 3000, f"only {count} samples")
     equal(given_back(truth), len(good), "sessions")
     for row in good:
         equal((row["interval"], row["set"]), (100_000, 1), "interval and set of a burst")
@@ -208,14 +209,14 @@ def other_chips_give_what_fits_one_pass():
 
 
 def all_that_was_delivered_is_decoded():
-    """Decoding that stops early, and an image that is full: nothing twice, nothing backwards, nothing left out."""
-    for script in ("pm_decode_most 37\n", "pm_image_most 90\n"):
+    """Decoding that stops early leaves nothing out; of an image that was full there is what it held, and nothing twice."""
+    for script, least, most in (("pm_decode_most 37\n", 1450, 2100), ("pm_image_most 90\n", 89, 89)):
         trace, truth = whole(loop(0.8, script=script))
         true_samples(trace, truth)
         good, reason = bursts_add_up(trace)
         equal(reason, "", "reason")
-        whole_bursts = [row for row in good[:-1] if row["samples"] >= 490]
-        equal(len(whole_bursts), len(good) - 1, f"{script}: bursts with all their samples ({good})")
+        for row in good[:-1]:
+            check(least <= row["samples"] <= most, f"{script}: samples of a burst:", row)
 
 
 def any_interval_is_survived():
@@ -229,8 +230,8 @@ def any_interval_is_survived():
         equal({row["duration"] for row in trace["sample"]}, {duration}, f"{value}: durations")
         equal({row["interval"] for row in trace["burst"]}, {duration}, f"{value}: interval told")
 
-    in_pairs(once, (("0", 1, 10_000), ("1", 1, 10_000), ("10", 0, 10_000), ("250", 0, 250_000), ("4000000", 1, 5_000_000),
-                    ("4503599627370496", 1, 5_000_000), ("99999999999999999999", 1, 100_000)))
+    in_pairs(once, (("0", 1, 10_000), ("1", 1, 10_000), ("10", 0, 10_000), ("250", 0, 250_000), ("4000000", 1, 10_000_000),
+                    ("4503599627370496", 1, 10_000_000), ("99999999999999999999", 1, 100_000)))
 
 
 # --- refusals ------------------------------------------------------------------------------------------
@@ -240,10 +241,10 @@ REFUSALS = (
     ("fail cuptiPmSamplingGetCounterAvailability 1 35 forever", "not permitted", False),
     ("fail cuptiPmSamplingGetCounterAvailability 2 35 forever", "not permitted", False),
     ("fail cuptiPmSamplingStart 1 35", "not permitted", False),
-    ("fail cuptiPmSamplingStart 3 35", "not permitted", True),
+    ("fail cuptiPmSamplingStart 2 35", "not permitted", True),
     ("fail cuptiPmSamplingGetCounterAvailability 1 40", "not permitted", False),
     ("fail cuptiPmSamplingEnable 1 26", "another tool holds the counters", False),
-    ("fail cuptiPmSamplingEnable 3 26", "another tool holds the counters", True),
+    ("fail cuptiPmSamplingEnable 2 26", "another tool holds the counters", True),
     ("fail cuptiPmSamplingEnable 2 7", "this program", True),
     ("fail cuptiPmSamplingGetCounterAvailability 1 27", "not supported", False),
     ("fail cuptiPmSamplingSetConfig 1 27 forever", "not supported", False),
@@ -257,7 +258,7 @@ REFUSALS = (
     ("fail cuptiPmSamplingCounterDataImageInitialize 1 1", "counter data image", False),
     ("fail cuptiPmSamplingStop 2 999", "cuptiPmSamplingStop", True),
     ("fail cuptiPmSamplingDecodeData 1 8", "overflowed", False),
-    ("fail cuptiPmSamplingDecodeData 3 8", "overflowed", True),
+    ("fail cuptiPmSamplingDecodeData 2 8", "overflowed", True),
     ("fail cuptiPmSamplingGetCounterDataInfo 1 1", "decoding", False),
     ("pm_record_bytes 1MiB", "overflowed", False),
 )
@@ -289,8 +290,8 @@ def on_says_it_once_and_auto_is_silent():
     loop(0.5, script=line, env={"BOUNDSHIM_COUNTERS": "on"}).says(1, "hardware counters are off on GPU 0", "another tool holds")
     loop(0.5, script=line, env={"BOUNDSHIM_COUNTERS": "auto"}).says(0)
     loop(0.5, env={"BOUNDSHIM_COUNTERS": "on"}).says(0)
-    loop(0.1, mode="hooks", env={"BOUNDSHIM_COUNTERS": "on"}).says(1, "hardware counters are off: BOUNDSHIM_MODE=hooks")
-    loop(0.1, mode="hooks").says(0)
+    loop(0, mode="hooks", env={"BOUNDSHIM_COUNTERS": "on"}).says(1, "hardware counters are off: BOUNDSHIM_MODE=hooks")
+    loop(0, mode="hooks").says(0)
 
 
 def a_bad_sample_is_dropped_and_counted():
@@ -357,7 +358,7 @@ def nothing_is_sampled_while_nothing_runs():
     given_back(truth)
     bursts_add_up(trace)
     count = len(pm_calls(truth, "cuptiPmSamplingEnable"))
-    check(1 <= count <= 8, f"{count} bursts for 4 kernels in 3 s")
+    check(1 <= count <= 9, f"{count} bursts for 4 kernels in 3 s")
     return f"{count} bursts"
 
 
@@ -365,7 +366,7 @@ def a_kernel_of_seconds_is_sampled_while_it_runs():
     trace, truth = whole(run("launch_loop", "steps=2", "sync=1", "quiet=1", script="kernel kernel_0 duration=1s\n"))
     given_back(truth)
     good, _ = bursts_add_up(trace)
-    check(len(good) >= 5, f"{len(good)} bursts in a kernel of a second")
+    check(len(good) >= 3, f"{len(good)} bursts in kernels of a second")
     check(true_samples(trace, truth, kernels={}) > 1000, "too few samples")
 
 
@@ -384,13 +385,13 @@ def decoding_keeps_within_its_share_of_a_core():
 
 
 def the_end_of_the_recording_ends_sampling():
-    result = loop(1.5, env={"BOUNDSHIM_DURATION_S": "0.6"}).says(0)
+    result = loop(1.2, env={"BOUNDSHIM_DURATION_S": "0.9"}).says(0)
     trace, truth = result.trace().sound(), result.truth()
     equal(trace.meta["end.reason"], "duration", "end.reason")
     check(given_back(truth) >= 1, "no burst")
     bursts_add_up(trace)
     last = max(row["time"] for row in pm_calls(truth))
-    check(last < min(c["begin"] for c in truth.calls) + 1_200_000_000, "counters were read after the end of the recording")
+    check(last < min(c["begin"] for c in truth.calls) + 1_500_000_000, "counters were read after the end of the recording")
 
 
 # --- ends ---------------------------------------------------------------------------------------------------
@@ -408,7 +409,7 @@ def an_exit_during_a_burst_is_clean_and_quick():
     chance = random.Random(SEED)
 
     def once(seconds):
-        result = loop(seconds, script="pm_decode_cost 40us\n").says(0)
+        result = loop(seconds, script="pm_decode_cost 50us\npm_call_cost 60ms\n", env={"BOUNDSHIM_COUNTERS": "on"}).says(0)
         equal(result.status, 0, f"{seconds}: status ({result.err})")
         trace, truth = whole(result)
         given_back(truth)
@@ -418,10 +419,10 @@ def an_exit_during_a_burst_is_clean_and_quick():
         rows = pm_calls(truth)
         return enabled_at(truth, last), (max(row["time"] for row in rows) - last) / 1e6 if rows else 0
 
-    ends = in_pairs(once, [chance.uniform(0.25, 0.9) for _ in range(24)])
+    ends = in_pairs(once, [chance.uniform(-0.3, 0.7) for _ in range(30)])
     check(any(during for during, _ in ends), "no exit fell into a burst")
     late = [ms for during, ms in ends if during]
-    check(sorted(late)[len(late) // 2] < 150, f"the exit waited {sorted(late)} ms for the counters")
+    check(sorted(late)[len(late) // 2] < 250, f"the exit waited {sorted(late)} ms for the counters")
     return f"{len(late)} of {len(ends)} during a burst, which ended {sorted(late)[len(late) // 2]:.0f} ms after the last call"
 
 
@@ -436,7 +437,7 @@ def an_exit_does_not_wait_for_endless_decoding():
 
 def forks_during_bursts_harm_neither_side():
     for child in ("exit", "_exit", "cuda"):
-        options = ("ms=900", f"child={child}")
+        options = ("ms=1500", f"child={child}")
         result = as_alone(run("fork_busy", *options), run("fork_busy", *options, preload=False)).says(0)
         parents = [Trace(path) for path in result.traces]
         parents = [trace.sound().lossless() for trace in parents if trace["run"]]
@@ -468,7 +469,7 @@ def a_kill_during_a_burst_leaves_what_was_sampled():
         check(sum(row["samples"] for row in trace["burst"]) <= len(trace["sample"]), "a burst without its samples")
         return true_samples(trace, truth)
 
-    counts = in_pairs(once, [chance.uniform(0.8, 1.3) for _ in range(10)])
+    counts = in_pairs(once, [chance.uniform(1.2, 2) for _ in range(10)])
     check(sum(counts) > 1000, f"samples left: {counts}")
     return f"{len(counts)} kills, {sum(counts)} samples left"
 

@@ -43,9 +43,10 @@ static struct gemm plain(int64_t m, int64_t n, int64_t k, int64_t batch, uint8_t
 	g.a.ld = m;
 	g.b.ld = k;
 	g.c.ld = g.d.ld = m;
-	g.a.stride = m * k;
-	g.b.stride = k * n;
-	g.c.stride = g.d.stride = m * n;
+	/* as unsigned numbers: the sizes may be beyond sense */
+	g.a.stride = (int64_t)((uint64_t)m * (uint64_t)k);
+	g.b.stride = (int64_t)((uint64_t)k * (uint64_t)n);
+	g.c.stride = g.d.stride = (int64_t)((uint64_t)m * (uint64_t)n);
 	return g;
 }
 

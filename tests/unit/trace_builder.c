@@ -13,7 +13,7 @@ static const uint16_t flush_order[] = {
 	BST_TABLE_META,   BST_TABLE_DEVICE,  BST_TABLE_CLOCK,  BST_TABLE_STRING, BST_TABLE_API,
 	BST_TABLE_THREAD, BST_TABLE_CONTEXT, BST_TABLE_KERNEL, BST_TABLE_LOSS,   BST_TABLE_COST,
 	BST_TABLE_CALL,   BST_TABLE_RUN,     BST_TABLE_COPY,
-	BST_TABLE_METRIC, BST_TABLE_SAMPLE,
+	BST_TABLE_METRIC, BST_TABLE_SAMPLE,  BST_TABLE_SHAPE,  BST_TABLE_LIBRARY, BST_TABLE_NODE,
 };
 
 static void must(int good, const char *what)
@@ -141,6 +141,11 @@ static void add(struct trace_builder *b, uint16_t table, const struct bst_cell *
 static void add_numbers(struct trace_builder *b, uint16_t table, const uint64_t *numbers)
 {
 	must(bst_batch_add_numbers(batch_for(b, table), numbers) == BST_OK, "a row does not fit");
+}
+
+void builder_row(struct trace_builder *b, uint16_t table, const struct bst_cell *cells)
+{
+	add(b, table, cells);
 }
 
 static struct bst_cell text(const char *s)

@@ -65,6 +65,9 @@ void builder_call(struct trace_builder *b, const struct builder_call *call);
 void builder_run(struct trace_builder *b, const struct builder_run *run);
 void builder_copy(struct trace_builder *b, const struct builder_copy *copy);
 
+/* A row of any table that is written: one cell for each column. */
+void builder_row(struct trace_builder *b, uint16_t table, const struct bst_cell *cells);
+
 /* Writes out all rows gathered so far. */
 void builder_flush(struct trace_builder *b);
 /* The same, and the trailer. */

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+"""scripts/validate without a GPU: a stand-in ncu, and reports written by hand, whose agreement is known; then a real trace of the
+simulated GPU."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from lib import APPS, BUILD, CUPTI, ROOT, SHIM, SIM, check, environment, equal, folder, main, need
+
+LABEL = BUILD / "tools/label"
+need(LABEL, BUILD / "boundshim")
+sys.path.insert(0, str(ROOT / "scripts"))
+import agreement  # noqa: E402  (scripts/ is no package)
+from agreement import DURATION, METRICS, WAVES, Signature  # noqa: E402
+
+PREAMBLE = ('==WARNING== Note: Running with unmodified GPU clocks.\n==PROF== Connected to process 992 (/usr/bin/python3.12)\n'
+            '==PROF== Profiling "a" - 0: 0%....50%....100% - 1 pass\n"said" by the program\n')
+HEAD = ('"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC",'
+        '"Section Name","Metric Name","Metric Unit","Metric Value"\n')
+GRIDS = {"gemm": (64, 2, 1), "copy": (6144, 1, 1), "tiny": (2, 1, 1), "edge": (528, 1, 1), "odd": (528, 1, 1)}
+PLAIN = {f"_Z{len(name)}{name}v": f"{name}()" for name in GRIDS}
+
+
+def csv_row(number, name, grid, metric, value):
+    size = "({}, {}, {})".format(*grid)
+    return (f'"{number}","992","python3.12","127.0.0.1","{name}","1","7","(128, 1, 1)","{size}","0","9.0",'
+            f'"Command line profiler metrics","{metric}","x","{value}"\n')
+
+
+def signature(name):
+    return Signature(f"{name}()", GRIDS[name], (128, 1, 1))
+
+
+# --- what ncu prints -------------------------------------------------------------------------------------------------------------
+
+def reads_what_ncu_prints():
+    name = "void at::<unnamed>::layer_norm<float, 0>(int, const T1 *)"
+    units = {METRICS[unit][0]: unit for unit in METRICS}
+    text = (PREAMBLE + HEAD + csv_row(0, name, (2304, 1, 1), DURATION, "5,440") + csv_row(0, name, (2304, 1, 1), METRICS["dram_any"][0], "36.34")
+            + csv_row(1, name, (2304, 1, 1), DURATION, "n/a") + csv_row(1, name, (2304, 1, 1), METRICS["dram_read"][0], "20.5")
+            + csv_row(1, name, (2304, 1, 1), METRICS["dram_write"][0], "1.25") + csv_row(1, name, (2304, 1, 1), METRICS["dram_any"][0], "30"))
+    first, second = agreement.read_ncu(text, units)
+    equal((first["name"], first["grid"], first["block"], first["duration"], first["dram"]),
+          (name, (2304, 1, 1), (128, 1, 1), 5440.0, 36.34), "a launch with one DRAM figure")
+    equal(("duration" in second, second["dram"]), (False, 21.75), "reads and writes are added")
+    equal(agreement.read_ncu(PREAMBLE, units), [], "no table")
+    equal(agreement.passes_of(PREAMBLE + '"b" - 1: 0%....100% - 12 passes'), [1, 12], "passes")
+
+
+# --- by hand -----------------------------------------------------------------------------------------------------------------------
+
+def launch(name, duration, **units):
+    return {"name": f"_Z{len(name)}{name}v", "grid": GRIDS[name], "block": (128, 1, 1), "duration": float(duration), "waves": 4.0, **units}
+
+
+IDLE = {"fma": 1.0, "alu": 1.0, "fp64": 0.0, "xu": 0.0}
+ONE = [
+    launch("gemm", 300_000, tensor=81.0, dram=20.0, **IDLE), launch("gemm", 100_000, tensor=77.0, dram=24.0, **IDLE),
+    launch("copy", 50_000, tensor=0.0, dram=90.0, **IDLE), launch("copy", 50_000, tensor=0.0, dram=86.0, **IDLE),
+    {**launch("tiny", 4_000, tensor=0.0, dram=2.0, **IDLE), "waves": 0.01}, {**launch("tiny", 4_000, tensor=0.0, dram=2.0, **IDLE), "waves": 0.01},
+    launch("edge", 40_000, tensor=0.0, dram=63.0, **IDLE), launch("edge", 40_000, tensor=0.0, dram=59.0, **IDLE),
+    launch("odd", 40_000, tensor=0.0, dram=30.0, **IDLE), launch("odd", 40_000, tensor=0.0, dram=30.0, **IDLE),
+    {**launch("odd", 40_000), "name": "_Z8elsewhere"},
+]
+TWO = [{**row, "l2": 40.0} for row in ({k: row[k] for k in ("name", "grid", "block", "duration", "waves")} for row in ONE)]
+
+
+def measure(value, by):
+    return None if value is None else {"value": value, "low": value - by, "high": value + by}
+
+
+def row(name, launches, total_ns, leaf, confidence, evidence="counters", **units):
+    by = units.pop("by", 2.0)
+    return {"name": f"{name}()", "short_name": name, "grid": list(GRIDS[name]), "block": [128, 1, 1], "launches": launches,
+            "total_ns": total_ns, "mean_ns": total_ns / launches, "leaf": leaf, "regime": "other", "leans": None,
+            "confidence": confidence, "evidence": evidence, "samples": 40.0, "waves": {"value": 4.0, "low": 4.0, "high": 4.0},
+            **{f"{unit}_pct": measure(units.get(unit), by) for unit in ("tensor", "fma", "dram", "l2", "l1")}}
+
+
+WITH = [
+    row("gemm", 40, 4_000_000, "compute", 0.9, tensor=81.0, dram=30.0, l2=41.0),
+    row("copy", 60, 3_000_000, "dram", 0.9, tensor=0.0, dram=88.5, l2=40.0),
+    # two library calls of one signature
+    row("edge", 30, 1_200_000, "latency", 0.5, tensor=0.0, dram=58.0), row("edge", 10, 400_000, "dram", 0.5, tensor=0.0, dram=62.0),
+    row("odd", 20, 800_000, "unknown", 0.0, evidence="none"),
+    row("tiny", 100, 400_000, "latency", 0.9, tensor=0.0, dram=2.0),
+    row("gemm", 10, 200_000, "compute", 0.9) | {"grid": [1, 1, 1]},
+]
+WITHOUT = [
+    row("gemm", 40, 3_900_000, "unknown", 0.0, "none"), row("copy", 60, 3_000_000, "dram", 0.3, "prior"),
+    row("edge", 40, 1_600_000, "unknown", 0.0, "none"), row("odd", 20, 800_000, "latency", 0.3, "prior"),
+    row("tiny", 100, 400_000, "compute", 0.8, "geometry"), row("gemm", 10, 200_000, "unknown", 0.0, "none") | {"grid": [1, 1, 1]},
+]
+
+
+def near(got, wanted, what, within=1e-6):
+    check(got is not None and abs(got - wanted) <= within, f"{what}: got {got}, expected {wanted}")
+
+
+def means_are_weighted_by_duration():
+    found = agreement.aggregate([ONE, TWO], PLAIN)
+    gemm = found[signature("gemm")]
+    near(gemm["units"]["tensor"], 80.0, "tensor")
+    near(gemm["spread"]["tensor"], 1 * 0.75 + 3 * 0.25, "spread of launches")
+    near(gemm["units"]["dram"], 21.0, "dram")
+    near(gemm["units"]["l2"], 40.0, "l2, from the second run")
+    equal(gemm["launches"], 2, "launches, of the least measured unit")
+    near(gemm["duration_ns"], 200_000, "duration")
+    skipped = agreement.aggregate([ONE, TWO], PLAIN, skip_first=True)
+    near(skipped[signature("gemm")]["units"]["tensor"], 77.0, "tensor without the first launch")
+
+
+def agreement_is_as_by_hand():
+    ours, blind = agreement.kernels_of({"kernels": WITH}), agreement.kernels_of({"kernels": WITHOUT})
+    equal(len(ours), 6, "signatures, rows of one put together")
+    near(ours[signature("edge")]["units"]["dram"]["value"], 59.0, "of two rows, weighted by time")
+    got = agreement.compare(ours, agreement.aggregate([ONE, TWO], PLAIN), blind, 132, LABEL)
+    total, seen = 10_000_000, 9_800_000
+    near(got["measured_share"], seen / total, "kernel time that ncu saw")
+    labels = {row["name"]: (row["ncu"]["leaf"], row["near_threshold"]) for row in got["rows"]}
+    equal(labels, {"gemm()": ("compute", False), "copy()": ("dram", False), "edge()": ("dram", True), "odd()": ("latency", False),
+                   "tiny()": ("underfilled", False)}, "labels of ncu's figures")
+    near(got["near_share"], 1_600_000 / seen, "time near a threshold")
+    near(got["near_confident_share"], 0.0, "confident near a threshold")
+    clear = seen - 1_600_000
+    for key, wanted in (("same", 7_000_000), ("unknown", 800_000), ("wrong", 400_000)):
+        near(got["clear"][key], wanted / clear, f"{key}, thresholds left out")
+    near(got["all"]["same"], 7_000_000 / seen, "same, all")
+    near(got["all"]["wrong"], 2_000_000 / seen, "wrong, all")
+    for key, wanted in (("same", 3_000_000 + 800_000), ("unknown", 4_000_000), ("wrong", 400_000)):
+        near(got["blind_clear"][key], wanted / clear, f"{key} without counters")
+    near(got["errors"]["tensor"]["points"], 1.0 * 4_000_000 / 9_000_000, "tensor error where both know")
+    near(got["errors"]["tensor"]["of_time"], 9_000_000 / seen, "the time where both know tensor")
+    near(got["errors"]["dram"]["points"], (9 * 4_000_000 + 0.5 * 3_000_000 + 2 * 1_600_000 + 0) / 9_000_000, "DRAM error")
+    equal(got["intervals"]["tensor"], (4, 4), "tensor intervals")
+    equal(got["intervals"]["dram"], (3, 4), "DRAM intervals: the GEMM's is too far off")
+    equal(got["intervals"]["l2"], (2, 2), "L2 intervals")
+    equal(got["intervals"]["all"], (9, 10), "all intervals")
+    near(got["self"]["dram"], (1.5 * 4_000_000 + 2 * 3_000_000 + 2 * 1_600_000) / seen, "ncu against itself")
+    near(got["self"]["label"], (seen - 800_000) / seen, "ncu's labels against themselves: half of edge's launches")
+    equal(got["of_one_percent"], {"signatures": 6, "measured_enough": 0}, "measured five times")
+    near(agreement.time_ratio(ours, blind), 10_000_000 / 9_900_000, "GPU time added")
+
+
+# --- the whole program, with stand-ins -----------------------------------------------------------------------------------------------
+
+NCU = '''#!{python}
+"""A stand-in for ncu: prints what is in {table} of the metrics asked for; more than {most} metrics take two passes."""
+import json, sys
+words = sys.argv[1:]
+with open({calls!r}, "a") as calls:
+    calls.write(json.dumps(words) + "\\n")
+if "--query-metrics" in words:
+    print("\\n".join([f"sm__filler_{{i}}   Counter" for i in range(200)] + [m + "   Throughput" for m in {known!r}]))
+    sys.exit()
+metrics = words[words.index("--metrics") + 1].split(",")
+bad = [metric for metric in metrics if metric in {bad!r}]
+if bad:
+    print("==ERROR== Failed to find metric " + bad[0])
+    sys.exit(1)
+passes = "1 pass" if len(metrics) <= {most} else "2 passes"
+print('==PROF== Profiling "x" - 0: 0%....50%....100% - ' + passes)
+print({head!r}, end="")
+for line in open({table!r}):
+    if any('"' + metric + '"' in line for metric in metrics):
+        print(line, end="")
+'''
+SCRIPT = "#!/bin/sh\n{}\n"
+
+
+def executable(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def stand_in_ncu(where, launches, most, bad=()):
+    """Its table has the launches; most: metrics that go into one pass."""
+    units = {unit: names[0] for unit, names in METRICS.items()} | {"duration": DURATION, "waves": WAVES, "dram": METRICS["dram_read"][0]}
+    lines = []
+    for number, measured in enumerate(launches):
+        values = {units[key]: value for key, value in measured.items() if key in units} | {METRICS["dram_write"][0]: 0}
+        lines += [csv_row(number, measured["name"], measured["grid"], metric, f"{value:,.2f}") for metric, value in values.items()]
+    (where / "table").write_text("".join(lines))
+    return executable(where / "ncu", NCU.format(
+        python=sys.executable, table=str(where / "table"), calls=str(where / "calls"), head=PREAMBLE + HEAD, most=most, bad=bad,
+        known=[name.split(".")[0] for names in METRICS.values() for name in names]))
+
+
+def report_of(kernels):
+    steady = {"step": {"count": 10, "kernels": sum(k["launches"] for k in kernels) // 10}}
+    device = {"name": "NVIDIA H200", "sm_count": 132, "kernels": kernels, "steady": steady,
+              "counters": {"samples": 900, "bursts": 3, "cpu_ns": 50_000_000, "reason": None}}
+    return {"processes": [{"run": {"traced_ns": 1_000_000_000}, "coverage": {"kernels": 400}, "devices": [device]}]}
+
+
+def validate(where, *words, env=None):
+    done = subprocess.run([ROOT / "scripts/validate", "--output", where / "out", *map(str, words)], cwd=where, text=True, capture_output=True,
+                          timeout=120, env={**environment(where, preload=False), **(env or {})}, check=False)
+    check((where / "out/validate.json").exists(), done.stdout, done.stderr)
+    return done, json.loads((where / "out/validate.json").read_text()), (where / "out/validate.txt").read_text()
+
+
+LIST = ("name\tmetric\tleaf\twithout_counters\ngemm\tsm__pipe\tcompute\tunknown\ncopy\tdram__throughput\tdram\tunknown\n"
+        "tiny\tsm__throughput\tunderfilled\tunderfilled\nh2d\t\ttransfer\ttransfer\n").replace("\t", "\\t").replace("\n", "\\n")
+
+
+def stand_ins(most, bad=(), words=("--pairs", 2, "--seconds", 60, "true")):
+    where = folder("validate")
+    for name, rows in (("on", WITH), ("off", WITHOUT)):
+        (where / f"{name}.json").write_text(json.dumps(report_of(rows)))
+    ncu = stand_in_ncu(where, [{**a, "l2": 40.0, "l1": 10.0} for a in ONE for _ in range(3)], most, bad)
+    boundshim = executable(where / "boundshim", SCRIPT.format(f'case "$4" in */on-*) cat {where}/on.json;; *) cat {where}/off.json;; esac'))
+    names = "\\n".join(f"{mangled}\\t{plain}" for mangled, plain in PLAIN.items())
+    label = executable(where / "label", SCRIPT.format(f'[ "$1" = --names ] && {{ printf \'{names}\\n\'; exit; }}\nexec {LABEL}'))
+    shim = where / "libboundshim.so"
+    shutil.copy(SHIM, shim) if SHIM.exists() else shim.touch()
+    kernels = executable(where / "boundshim-kernels", SCRIPT.format(f"[ $1 = list ] && printf '{LIST}'\nexit 0"))
+    tools = ["--ncu", ncu, "--boundshim", boundshim, "--label", label, "--shim", shim, "--kernels", kernels]
+    done, results, text = validate(where, *tools, *words)
+    return where, done, results, text
+
+
+def the_whole_program_says_the_same():
+    where, done, results, text = stand_ins(most=100)
+    equal(done.returncode, 1, "exit status: promises are broken on purpose")
+    agreed = results["workloads"][0]["agreement"]
+    near(agreed["clear"]["same"], 7_000_000 / 8_200_000, "same label")
+    near(results["over_all"]["errors"]["dram"], (9 * 4 + 0.5 * 3 + 2 * 1.6) / 9, "DRAM error", 1e-3)
+    equal(agreed["of_one_percent"]["measured_enough"], 5, "measured five times: six launches each")
+    near(results["workloads"][0]["counters"]["cpu_share"], 0.05, "CPU of sampling")
+    equal(len(results["workloads"][0]["gpu_time"]["ratios"]), 2, "pairs with and without counters")
+    held = {p["what"]: p["held"] for p in results["promises"]}
+    equal(held["tensor activity within 1.5 points"], True, "tensor promise")
+    equal(held["same label with counters >= 98 %, near thresholds left out"], False, "label promise")
+    for word in ("true", "latency/underfilled WRONG", "unknown/latency ?", "(near)", "85.4", "cut: nothing"):
+        check(word in text, f"{word!r} is not in the text:", text)
+    equal(sorted(p.name for p in (where / "out").iterdir()), ["evidence.tar.gz", "log.txt", "validate.json", "validate.txt"], "files left")
+    words = [json.loads(line) for line in (where / "calls").read_text().splitlines()][-1]
+    option = lambda name: words[words.index(name) + 1]  # noqa: E731
+    # of 400 kernels 270 are steady, 27 in each of ten steps: 130 before and one step; the rarest comes once a step
+    equal((option("--launch-skip-before-match"), option("--launch-count"), option("--kill")), ("157", "135", "yes"), "the window")
+    equal(option("--kernel-name"), "regex:^(" + "|".join(sorted(PLAIN)) + ")$", "the names")
+    for name in ("--clock-control", "--cache-control"):
+        equal(option(name), "none", name)
+
+
+def each_group_takes_one_pass():
+    _, _, results, _ = stand_ins(most=7)
+    passes = {tuple(group["units"]): group["passes"] for group in results["groups"]}
+    equal(passes, {("tensor", "fma", "alu", "fp64", "xu"): [1], ("dram_read", "dram_write", "dram_any", "l2", "l1"): [1]},
+          "groups: five metrics and two that are always there")
+    near(results["workloads"][0]["agreement"]["errors"]["dram"]["points"], (9 * 4 + 0.5 * 3 + 2 * 1.6) / 9, "DRAM error", 1e-3)
+
+
+def a_group_of_two_passes_is_a_broken_promise():
+    _, _, results, _ = stand_ins(most=2)
+    check(any(p["what"].startswith("one pass") and p["held"] is False for p in results["promises"]), results["promises"])
+
+
+def a_metric_that_ncu_refuses_is_replaced():
+    _, _, results, _ = stand_ins(most=100, bad=(METRICS["dram_read"][0], METRICS["xu"][0]))
+    equal(len(results["groups"]), 1, "groups")
+    metrics = results["groups"][0]["metrics"]
+    check(METRICS["dram_read"][1] in metrics and METRICS["xu"][0] not in metrics, metrics)
+    check(results["workloads"], results["cut"])
+
+
+def micro_kernels_are_held_against_how_they_are_built():
+    where, _, results, text = stand_ins(most=100, words=("--all", "--only", "kernels", "--python", "true", "--seconds", 60))
+    built = {w["name"]: (w["built"]["ncu"], w["built"]["held"], w["built"]["blind_held"]) for w in results["workloads"]}
+    equal(built, {"kernels/gemm": ("compute", True, True), "kernels/copy": ("dram", True, False),
+                  "kernels/tiny": ("underfilled", False, False)}, "micro-kernels, copies left out")
+    check("2 of 3; not tiny" in text and "1 of 3; not copy tiny" in text, text)
+    calls = [json.loads(line) for line in (where / "calls").read_text().splitlines()]
+    equal(calls[-1][calls[-1].index("--kernel-name") + 1], "regex:^(gemm|copy|tiny)$", "one run of ncu for all")
+
+
+def what_does_not_fit_is_named():
+    _, _, results, _ = stand_ins(most=100, words=("--quick", "--python", "true", "--seconds", 20))
+    equal(results["cut"], [f"{name}: no time left" for name in ("bert_train", "resnet_train", "gpt_train")], "what was cut")
+
+
+def results_are_merged():
+    where, _, results, _ = stand_ins(most=100)
+    other = {**results, "workloads": [{**results["workloads"][0], "name": "other"}], "cut": ["true: no time left", "other: words"]}
+    (where / "other.json").write_text(json.dumps(other))
+    done, merged, text = validate(where, "--merge", where / "out/validate.json", where / "other.json")
+    equal([w["name"] for w in merged["workloads"]], ["true", "other"], "workloads")
+    equal(merged["cut"], ["other: words"], "what was cut, but for what another run has")
+    check("all, alike" in text and done.returncode == 1, done.stderr)
+
+
+def without_anything_it_says_why():
+    where = folder("validate")
+    ncu = executable(where / "ncu", SCRIPT.format("echo '==ERROR== ERR_NVGPUCTRPERM'; exit 1"))
+    done, results, text = validate(where, "--ncu", ncu, "--boundshim", ncu, "--label", LABEL, "--shim", LABEL, "--seconds", 60, "true")
+    equal(results["workloads"], [], "workloads")
+    check("cut: true: Failed: no report" in text, text)
+    check("Traceback" not in done.stderr, done.stderr)
+
+
+# --- the real shim, analyzer and labels, on the simulated GPU --------------------------------------------------------------------------
+
+TRUTH = {"kernel_0": {"tensor": 80.0, "dram": 10.0, "alu": 3.0}, "kernel_1": {"tensor": 0.0, "dram": 85.0, "l2": 70.0, "l1": 22.0},
+         "kernel_2": {"tensor": 0.0, "fp64": 66.0, "fma": 41.0, "dram": 0.0}}
+
+
+def a_simulated_run_agrees_with_its_truth():
+    if not all(path.exists() for path in (SHIM, CUPTI, APPS / "launch_loop", SIM / "libcudart.so.13")):
+        return "left out: no simulated CUDA here"
+    where = folder("validate-sim")
+    (where / "script").write_text("".join(
+        f"kernel {name} duration={us}us counters={','.join(f'{unit}:{pct}' for unit, pct in values)},sm_active:100\n" for name, us, values in (
+            ("kernel_0", 170, [("tensor", 80), ("dram_read", 10), ("alu", 3)]),
+            ("kernel_1", 60, [("dram_read", 60), ("dram_write", 25), ("l2", 70), ("l1", 22)]),
+            ("kernel_2", 35, [("fp64", 66), ("fma", 41)]))))
+    command = [APPS / "launch_loop", "steps=6000", "kernels=3", "sync=1", "quiet=1"]
+    # what the kernels are called and how they are launched is known after one run
+    env = {"BOUNDSHIM_CUPTI": str(CUPTI), "SIM_SCRIPT": str(where / "script"), "SIM_TRUTH": str(where / "truth-%p.json")}
+    probe = subprocess.run([*map(str, command[:1]), "steps=1", *command[2:]], cwd=where, env={**environment(where), **env}, check=True,
+                           capture_output=True, timeout=60)
+    check(probe.returncode == 0, probe.stderr)
+    ops = [json.loads(line) for path in where.glob("truth-*.json") for line in path.read_text().splitlines()]
+    shapes = {op["name"]: (op["grid"], op["block"]) for op in ops if op.get("kind") == "kernel"}
+    equal(set(shapes), set(TRUTH), "kernels of the loop")
+    launches = [{"name": name, "grid": tuple(shapes[name][0]), "block": tuple(shapes[name][1]), "duration": us * 1e3, "waves": 4.0,
+                 **dict.fromkeys(("tensor", "fma", "alu", "fp64", "xu", "l2", "l1"), 0.0), **TRUTH[name]}
+                for name, us in (("kernel_0", 170), ("kernel_1", 60), ("kernel_2", 35)) for _ in range(5)]
+    ncu = stand_in_ncu(where, launches, 100)
+    table = (where / "table").read_text()
+    for name, (_, block) in shapes.items():
+        lines = [line.replace("(128, 1, 1)", "({}, {}, {})".format(*block), 1) if f'"{name}"' in line else line for line in table.splitlines(True)]
+        table = "".join(lines)
+    (where / "table").write_text(table)
+    _, results, text = validate(where, "--ncu", ncu, "--boundshim", BUILD / "boundshim", "--label", LABEL, "--shim", SHIM, "--seconds", 100,
+                                "--pairs", 1, "--", *command, env=env)
+    check(results["workloads"], text)
+    agreed = results["workloads"][0]["agreement"]
+    near(agreed["measured_share"], 1.0, "all kernel time is matched")
+    for unit in ("tensor", "dram"):
+        check(agreed["errors"][unit]["points"] <= 1.5, f"{unit}: {agreed['errors'][unit]}")
+        near(agreed["errors"][unit]["of_time"], 1.0, f"{unit}: time with an estimate")
+    near(agreed["all"]["same"], 1.0, "labels")
+    equal({row["ours"]["evidence"] for row in agreed["rows"]}, {"counters"}, "evidence")
+    return f"tensor within {agreed['errors']['tensor']['points']:.2f}, DRAM within {agreed['errors']['dram']['points']:.2f} points"
+
+
+main(reads_what_ncu_prints, means_are_weighted_by_duration, agreement_is_as_by_hand, the_whole_program_says_the_same, each_group_takes_one_pass,
+     a_group_of_two_passes_is_a_broken_promise, a_metric_that_ncu_refuses_is_replaced,
+     micro_kernels_are_held_against_how_they_are_built, what_does_not_fit_is_named, results_are_merged,
+     without_anything_it_says_why, a_simulated_run_agrees_with_its_truth)
