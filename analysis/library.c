@@ -9,7 +9,8 @@
 #include "kernel_name.h"
 #include "shim/trace/format.h"
 
-/* Groups open at one time: kernels of one call lie together, but for those of other streams between. */
+/* Groups open at one time: kernels of one call lie together, but for those of other streams
+ * between. */
 #define GROUPS 16384u
 #define GROUP_BUCKETS (2 * GROUPS)
 #define PARTS 6 /* distinct kernels of one call; more share the last place */
@@ -30,7 +31,7 @@ struct part {
 };
 
 struct group {
-	uint64_t key; /* 0 = free */
+	uint64_t key;  /* 0 = free */
 	uint32_t call; /* 0 = of a graph */
 	uint32_t shape;
 	uint32_t parts;
@@ -69,9 +70,10 @@ struct library {
 
 enum library_role library_role_of(const char *kernel_name)
 {
-	static const char *const main_kinds[] = {"gemm",      "gemm_simt", "moe_gemm",	       "convolution",
-						 "attention", "gemv",	   "attention_decode", "depthwise_convolution",
-						 "recurrent", "collective", "inductor_template"};
+	static const char *const main_kinds[] = {
+		"gemm",      "gemm_simt",  "moe_gemm",         "convolution",
+		"attention", "gemv",       "attention_decode", "depthwise_convolution",
+		"recurrent", "collective", "inductor_template"};
 	const char *kind = kernel_kind_of(kernel_name)->name;
 
 	for (size_t i = 0; i < sizeof(main_kinds) / sizeof(main_kinds[0]); i++)
@@ -115,15 +117,16 @@ void library_destroy(struct library *l)
 	free(l);
 }
 
-int library_add_shape(struct library *l, uint64_t id, const struct library_shape *shape, const char *detail,
-		      size_t detail_size)
+int library_add_shape(struct library *l, uint64_t id, const struct library_shape *shape,
+		      const char *detail, size_t detail_size)
 {
 	size_t capacity = l->shape_capacity;
 	uint32_t at;
 
 	if (dict_find(&l->shape_ids, id, &at))
 		return 0;
-	if (array_reserve((void **)&l->shape, &l->shape_capacity, (size_t)l->shape_ids.count + 1, sizeof(*l->shape)))
+	if (array_reserve((void **)&l->shape, &l->shape_capacity, (size_t)l->shape_ids.count + 1,
+			  sizeof(*l->shape)))
 		return -1;
 	memset(&l->shape[capacity], 0, (l->shape_capacity - capacity) * sizeof(*l->shape));
 	if (!dict_add(&l->shape_ids, id, &at))
@@ -151,11 +154,13 @@ int library_add_call(struct library *l, const struct library_call *call)
 {
 	if (call->flags & BST_ENUM_LIBRARY_FLAG_CAPTURED)
 		l->counts.captured++;
-	/* nothing ran in these: the nodes say what their replays compute, and the group's end what was put off */
+	/* nothing ran in these: the nodes say what their replays compute, and the group's end what
+	 * was put off */
 	if (call->flags & (BST_ENUM_LIBRARY_FLAG_CAPTURED | BST_ENUM_LIBRARY_FLAG_DEFERRED) ||
 	    call->end_ns < call->begin_ns || l->call_count >= UINT32_MAX)
 		return 0;
-	if (array_reserve((void **)&l->call, &l->call_capacity, l->call_count + 1, sizeof(*l->call)))
+	if (array_reserve((void **)&l->call, &l->call_capacity, l->call_count + 1,
+			  sizeof(*l->call)))
 		return -1;
 	l->call[l->call_count++] = *call;
 	l->counts.calls++;
@@ -196,7 +201,8 @@ int library_ready(struct library *l)
 			l->thread[l->thread_count - 1].count++;
 			continue;
 		}
-		if (array_reserve((void **)&l->thread, &l->thread_capacity, l->thread_count + 1, sizeof(*l->thread)))
+		if (array_reserve((void **)&l->thread, &l->thread_capacity, l->thread_count + 1,
+				  sizeof(*l->thread)))
 			return -1;
 		range = &l->thread[l->thread_count++];
 		*range = (struct thread_range){l->call[i].thread, (uint32_t)i, 1, 0};
@@ -224,7 +230,8 @@ static struct thread_range *range_of(struct library *l, uint32_t thread)
 	return &l->thread[low];
 }
 
-/* Calls of the thread that began by then: moments come in order most often, so that few steps from the last answer do. */
+/* Calls of the thread that began by then: moments come in order most often, so that few steps from
+ * the last answer do. */
 static uint32_t count_begun(const struct library *l, struct thread_range *range, uint64_t host_ns)
 {
 	const struct library_call *call = &l->call[range->first];
@@ -321,7 +328,8 @@ int library_add_node(struct library *l, const struct library_node *node)
 		origin.key = scatter(node->library_ns ^ scatter(node->thread));
 		origin.shape = node->shape;
 	} else {
-		const struct origin *from = node->source && l->origin_size ? find_origin(l, node->source) : NULL;
+		const struct origin *from =
+			node->source && l->origin_size ? find_origin(l, node->source) : NULL;
 
 		if (!from || !from->node)
 			return 0;
@@ -347,7 +355,8 @@ static uint32_t *find_stat(const struct library *l, uint32_t signature, uint32_t
 	size_t mask = l->stat_index_size - 1;
 
 	for (size_t at = stat_key(signature, shape) & mask;; at = (at + 1) & mask) {
-		const struct library_stat *s = l->stat_index[at] ? &l->stat[l->stat_index[at] - 1] : NULL;
+		const struct library_stat *s =
+			l->stat_index[at] ? &l->stat[l->stat_index[at] - 1] : NULL;
 
 		if (!s || (s->signature == signature && s->shape == shape))
 			return &l->stat_index[at];
@@ -379,8 +388,8 @@ static struct library_stat *stat_for(struct library *l, uint32_t signature, uint
 	slot = find_stat(l, signature, shape);
 	if (*slot)
 		return &l->stat[*slot - 1];
-	if (l->stat_count >= STATS_LIMIT ||
-	    array_reserve((void **)&l->stat, &l->stat_capacity, l->stat_count + 1, sizeof(*l->stat)))
+	if (l->stat_count >= STATS_LIMIT || array_reserve((void **)&l->stat, &l->stat_capacity,
+							  l->stat_count + 1, sizeof(*l->stat)))
 		return NULL;
 	l->stat[l->stat_count] = (struct library_stat){.signature = signature, .shape = shape};
 	*slot = (uint32_t)++l->stat_count;
@@ -469,7 +478,8 @@ static void forget(struct library *l, uint64_t key)
 
 	if (!l->bucket[hole])
 		return;
-	for (uint32_t at = (hole + 1) % GROUP_BUCKETS; l->bucket[at]; at = (at + 1) % GROUP_BUCKETS) {
+	for (uint32_t at = (hole + 1) % GROUP_BUCKETS; l->bucket[at];
+	     at = (at + 1) % GROUP_BUCKETS) {
 		uint32_t home = (uint32_t)scatter(l->group[l->bucket[at] - 1].key) % GROUP_BUCKETS;
 
 		/* may it lie in the hole: is its home not between the hole and itself? */
@@ -519,7 +529,8 @@ static void add_part(struct group *g, uint32_t signature, uint64_t duration_ns)
 	while (i < g->parts && g->part[i].signature != signature)
 		i++;
 	if (i == PARTS)
-		i--; /* of one call with so many different kernels none is the main one: their time counts together */
+		i--; /* of one call with so many different kernels none is the main one: their time
+			counts together */
 	else if (i == g->parts)
 		g->part[g->parts++].signature = signature;
 	g->part[i].launches++;
@@ -556,8 +567,8 @@ int library_add_kernel(struct library *l, uint32_t call, uint32_t signature, uin
 	return add(l, call, call, l->call[call - 1].shape, signature, duration_ns);
 }
 
-int library_add_graph_kernel(struct library *l, uint32_t correlation, uint64_t node, uint32_t signature,
-			     uint64_t duration_ns)
+int library_add_graph_kernel(struct library *l, uint32_t correlation, uint64_t node,
+			     uint32_t signature, uint64_t duration_ns)
 {
 	const struct origin *origin = node && l->origin_size ? find_origin(l, node) : NULL;
 	uint64_t key;

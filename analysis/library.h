@@ -1,33 +1,37 @@
 /*
- * What kernels compute, from the calls of math libraries (cuBLAS, cuDNN, NCCL) that launched them: FLOPs and least bytes for each
- * kernel signature and each shape that it served.
+ * What kernels compute, from the calls of math libraries (cuBLAS, cuDNN, NCCL) that launched them:
+ *FLOPs and least bytes for each kernel signature and each shape that it served.
  *
- * A call's arithmetic belongs to its kernels as a group: a GEMM may be a main kernel, a reduction of its split parts and a memset. It
- * goes to the kernels of the group that multiply or communicate by their name (role MAIN), split by their time if there are
- * several; without such a one to the one that took longest, those that help by their name (role HELPER) last. So the others of the
- * group have launches in calls and no FLOPs of their own, and FLOPs over a signature's time is the rate of that kernel
- * alone. Bytes likewise: what helpers move comes on top of the least bytes, which a call needs whatever its kernels.
+ * A call's arithmetic belongs to its kernels as a group: a GEMM may be a main kernel, a reduction
+ *of its split parts and a memset. It goes to the kernels of the group that multiply or communicate
+ *by their name (role MAIN), split by their time if there are several; without such a one to the one
+ *that took longest, those that help by their name (role HELPER) last. So the others of the group
+ *have launches in calls and no FLOPs of their own, and FLOPs over a signature's time is the rate of
+ *that kernel alone. Bytes likewise: what helpers move comes on top of the least bytes, which a call
+ *needs whatever its kernels.
  *
  * How to use it, for a whole trace (what process.c would do, before labels are made):
  *
- *	struct library *l = library_create(roles, vocabulary.signature_count);	roles[i] = library_role_of(signature[i].name)
- *	library_read(l, trace.data, trace.size, &trace.vocabulary);		library_read.h
- *	library_sum(l, signature, &sum)		for each signature: if sum.launches == its launches or nearly so,
- *						flops = sum.flops / sum.launches, bytes = sum.bytes / sum.launches,
- *						evidence "library"; achieved rate = sum.flops / sum.total_ns
+ *	struct library *l = library_create(roles, vocabulary.signature_count);	roles[i] =
+ *library_role_of(signature[i].name) library_read(l, trace.data, trace.size, &trace.vocabulary);
+ *library_read.h
+ *	library_sum(l, signature, &sum)		for each signature: if sum.launches == its launches
+ *or nearly so, flops = sum.flops / sum.launches, bytes = sum.bytes / sum.launches, evidence
+ *"library"; achieved rate = sum.flops / sum.total_ns
  *	library_stats(l, &count)		the same split by shape
  *	library_destroy(l)
  *
- * and inside a walk over calls and kernels, to tell the launches of one kernel apart by shape (attribution: a signature is then the
- * pair of both):
+ * and inside a walk over calls and kernels, to tell the launches of one kernel apart by shape
+ *(attribution: a signature is then the pair of both):
  *
  *	uint32_t of = library_at(l, call->thread, call->begin_ns);	0 = outside of library calls
  *	const struct library_shape *shape = library_shape_of_call(l, of);
  *
- * Or, without library_read, piece by piece: library_add_shape, library_add_call and library_add_node for all rows of their tables,
- * library_ready, then library_add_kernel and library_add_graph_kernel in about the order of time, library_finish. One
- * thread at a time. Memory: 24 bytes for each library call of the trace, 24 for each graph node made in one, and
- * bounded tables.
+ * Or, without library_read, piece by piece: library_add_shape, library_add_call and
+ *library_add_node for all rows of their tables, library_ready, then library_add_kernel and
+ *library_add_graph_kernel in about the order of time, library_finish. One thread at a time. Memory:
+ *24 bytes for each library call of the trace, 24 for each graph node made in one, and bounded
+ *tables.
  */
 #ifndef LIBRARY_H
 #define LIBRARY_H
@@ -75,40 +79,44 @@ struct library *library_create(const uint8_t *role, size_t signatures);
 void library_destroy(struct library *l);
 
 /* Rows of the trace. -1 without memory. `detail` is copied, `shape->detail` not looked at. */
-int library_add_shape(struct library *l, uint64_t id, const struct library_shape *shape, const char *detail,
-		      size_t detail_size);
+int library_add_shape(struct library *l, uint64_t id, const struct library_shape *shape,
+		      const char *detail, size_t detail_size);
 int library_add_call(struct library *l, const struct library_call *call);
 int library_add_node(struct library *l, const struct library_node *node);
 /* All calls are added. -1 without memory. */
 int library_ready(struct library *l);
 
-/* The call that holds this moment of a thread, counted from 1; 0 = none. Fast where moments of a thread come in order. */
+/* The call that holds this moment of a thread, counted from 1; 0 = none. Fast where moments of a
+ * thread come in order. */
 uint32_t library_at(struct library *l, uint32_t thread, uint64_t host_ns);
 
 /* What a call computes; NULL for call 0 and where the trace does not say. */
 const struct library_shape *library_shape_of_call(const struct library *l, uint32_t call);
 const struct library_shape *library_shape(const struct library *l, uint64_t id);
 
-/* A kernel launched inside a call, or by a graph: of node `node`, launched with `correlation`. -1 without memory. */
+/* A kernel launched inside a call, or by a graph: of node `node`, launched with `correlation`. -1
+ * without memory. */
 int library_add_kernel(struct library *l, uint32_t call, uint32_t signature, uint64_t duration_ns);
-int library_add_graph_kernel(struct library *l, uint32_t correlation, uint64_t node, uint32_t signature,
-			     uint64_t duration_ns);
+int library_add_graph_kernel(struct library *l, uint32_t correlation, uint64_t node,
+			     uint32_t signature, uint64_t duration_ns);
 /* Nothing comes any more. -1 without memory. */
 int library_finish(struct library *l);
 
 /* A kernel signature and one shape that it served. */
 struct library_stat {
 	uint32_t signature;
-	uint32_t shape;          /* id */
-	uint64_t launches;       /* that carried the arithmetic of calls */
-	uint64_t helper_launches; /* that were part of calls whose arithmetic another kernel carried */
-	double total_ns;         /* of `launches` */
-	double flops, bytes;     /* of `launches`; 0 where the shape does not say */
+	uint32_t shape;           /* id */
+	uint64_t launches;        /* that carried the arithmetic of calls */
+	uint64_t helper_launches; /* that were part of calls whose arithmetic another kernel carried
+				   */
+	double total_ns;          /* of `launches` */
+	double flops, bytes;      /* of `launches`; 0 where the shape does not say */
 };
 
 struct library_sum {
 	uint64_t launches, helper_launches;
-	uint64_t flops_launches, bytes_launches; /* of `launches`, those whose FLOPs or bytes are known */
+	uint64_t flops_launches,
+		bytes_launches; /* of `launches`, those whose FLOPs or bytes are known */
 	double total_ns, flops, bytes;
 	uint32_t shapes; /* that it served */
 	uint32_t shape;  /* id of the one that took most time; 0 = none */
@@ -121,13 +129,15 @@ bool library_sum(const struct library *l, uint32_t signature, struct library_sum
 const struct library_stat *library_stats(const struct library *l, size_t *count);
 
 struct library_counts {
-	uint64_t calls;           /* that ran: neither captured nor deferred */
+	uint64_t calls; /* that ran: neither captured nor deferred */
 	uint64_t captured;
-	uint64_t kernels;         /* given */
+	uint64_t kernels; /* given */
 	uint64_t kernels_carrying;
 	uint64_t kernels_helping;
-	uint64_t kernels_unknown; /* inside calls of which the trace does not say what they compute */
-	uint64_t kernels_late;    /* of a call that had been closed for want of room: counted for nothing */
+	uint64_t kernels_unknown; /* inside calls of which the trace does not say what they compute
+				   */
+	uint64_t kernels_late;    /* of a call that had been closed for want of room: counted for
+				     nothing */
 };
 struct library_counts library_counts(const struct library *l);
 

@@ -11,12 +11,14 @@
 #define BIT(column) (UINT32_C(1) << (column))
 
 /*
- * Kernels come behind their calls in the file, by as much as CUPTI holds back: a buffer of 8 MB has some 40,000 records. The ids of
- * calls count up, so that so many of them can be told apart by their low bits.
+ * Kernels come behind their calls in the file, by as much as CUPTI holds back: a buffer of 8 MB has
+ * some 40,000 records. The ids of calls count up, so that so many of them can be told apart by
+ * their low bits.
  */
 #define LAUNCHES (1u << 20)
 /*
- * Kernels whose call has not been read: threads are drained one after the other, so that one may be a chunk of calls behind.
+ * Kernels whose call has not been read: threads are drained one after the other, so that one may be
+ * a chunk of calls behind.
  */
 #define EARLY_LIMIT 65536u
 #define EARLY_CHUNKS 2
@@ -73,7 +75,8 @@ static int take_shapes(struct reading *r)
 		};
 
 		if (library_add_shape(r->l, bst_value(rows, BST_SHAPE_ID, i, 0), &shape,
-				      detail ? (const char *)detail[i].data : NULL, detail ? detail[i].size : 0))
+				      detail ? (const char *)detail[i].data : NULL,
+				      detail ? detail[i].size : 0))
 			return -1;
 	}
 	return 0;
@@ -161,7 +164,8 @@ static int take_calls(struct reading *r)
 		if (correlation)
 			r->launch[correlation % LAUNCHES] = (struct launch){
 				correlation,
-				library_at(r->l, thread_of(r->v, bst_value(rows, BST_CALL_THREAD, i, 0)),
+				library_at(r->l,
+					   thread_of(r->v, bst_value(rows, BST_CALL_THREAD, i, 0)),
 					   bst_value(rows, BST_CALL_BEGIN, i, 0)),
 			};
 	}
@@ -170,7 +174,8 @@ static int take_calls(struct reading *r)
 
 static int keep_early(struct reading *r, const struct kernel *k)
 {
-	if (array_reserve((void **)&r->early, &r->early_capacity, r->early_count + 1, sizeof(*r->early)))
+	if (array_reserve((void **)&r->early, &r->early_capacity, r->early_count + 1,
+			  sizeof(*r->early)))
 		return -1;
 	r->early[r->early_count++] = *k;
 	return 0;
@@ -183,7 +188,8 @@ static int take_runs(struct reading *r)
 	for (uint32_t i = 0; i < rows->count; i++) {
 		struct kernel k = {
 			.correlation = (uint32_t)bst_value(rows, BST_RUN_CORRELATION, i, 0),
-			.signature = vocabulary_signature(r->v, bst_value(rows, BST_RUN_KERNEL, i, 0)),
+			.signature =
+				vocabulary_signature(r->v, bst_value(rows, BST_RUN_KERNEL, i, 0)),
 			.duration_ns = bst_value(rows, BST_RUN_DURATION, i, 0),
 		};
 		int status;
@@ -191,7 +197,8 @@ static int take_runs(struct reading *r)
 		if (bst_value(rows, BST_RUN_FLAGS, i, 0) & BST_ENUM_DEVICE_FLAG_TIME_INVALID)
 			continue;
 		if (bst_value(rows, BST_RUN_GRAPH, i, 0)) {
-			status = library_add_graph_kernel(r->l, k.correlation, bst_value(rows, BST_RUN_NODE, i, 0),
+			status = library_add_graph_kernel(r->l, k.correlation,
+							  bst_value(rows, BST_RUN_NODE, i, 0),
 							  k.signature, k.duration_ns);
 		} else if (!find_launch(r, k.correlation) && r->early_count < EARLY_LIMIT) {
 			status = keep_early(r, &k);
@@ -218,14 +225,16 @@ static const struct interest first_walk[] = {
 };
 
 static const struct interest second_walk[] = {
-	{BST_TABLE_CALL, BIT(BST_CALL_THREAD) | BIT(BST_CALL_BEGIN) | BIT(BST_CALL_CORRELATION), take_calls},
+	{BST_TABLE_CALL, BIT(BST_CALL_THREAD) | BIT(BST_CALL_BEGIN) | BIT(BST_CALL_CORRELATION),
+	 take_calls},
 	{BST_TABLE_RUN,
-	 BIT(BST_RUN_KERNEL) | BIT(BST_RUN_DURATION) | BIT(BST_RUN_CORRELATION) | BIT(BST_RUN_GRAPH) |
-		 BIT(BST_RUN_NODE) | BIT(BST_RUN_FLAGS),
+	 BIT(BST_RUN_KERNEL) | BIT(BST_RUN_DURATION) | BIT(BST_RUN_CORRELATION) |
+		 BIT(BST_RUN_GRAPH) | BIT(BST_RUN_NODE) | BIT(BST_RUN_FLAGS),
 	 take_runs},
 };
 
-static int walk(struct reading *r, const uint8_t *data, size_t size, const struct interest *interest, size_t count)
+static int walk(struct reading *r, const uint8_t *data, size_t size,
+		const struct interest *interest, size_t count)
 {
 	struct bst_reader reader;
 	struct bst_chunk chunk;
@@ -238,7 +247,8 @@ static int walk(struct reading *r, const uint8_t *data, size_t size, const struc
 			continue;
 		for (size_t i = 0; i < count; i++)
 			if (interest[i].table == r->rows.table) {
-				if (!bst_rows_decode(&r->rows, chunk.payload, chunk.payload_bytes, interest[i].columns) &&
+				if (!bst_rows_decode(&r->rows, chunk.payload, chunk.payload_bytes,
+						     interest[i].columns) &&
 				    interest[i].take(r))
 					return -1;
 				break;
@@ -265,10 +275,12 @@ static unsigned count_states(const struct vocabulary *v, const char *words)
 
 bool library_not_visible(const struct vocabulary *vocabulary)
 {
-	return count_states(vocabulary, "loaded, no call seen") && !count_states(vocabulary, "calls seen");
+	return count_states(vocabulary, "loaded, no call seen") &&
+	       !count_states(vocabulary, "calls seen");
 }
 
-int library_read(struct library *l, const uint8_t *data, size_t size, const struct vocabulary *vocabulary)
+int library_read(struct library *l, const uint8_t *data, size_t size,
+		 const struct vocabulary *vocabulary)
 {
 	struct reading r = {.l = l, .v = vocabulary};
 	int status = -1;
@@ -279,11 +291,13 @@ int library_read(struct library *l, const uint8_t *data, size_t size, const stru
 		goto out;
 	}
 	r.launch = calloc(LAUNCHES, sizeof(*r.launch));
-	if (!r.launch || walk(&r, data, size, first_walk, sizeof(first_walk) / sizeof(first_walk[0])) ||
+	if (!r.launch ||
+	    walk(&r, data, size, first_walk, sizeof(first_walk) / sizeof(first_walk[0])) ||
 	    library_ready(l))
 		goto out;
-	if (r.any && (walk(&r, data, size, second_walk, sizeof(second_walk) / sizeof(second_walk[0])) ||
-		      take_early(&r, true)))
+	if (r.any &&
+	    (walk(&r, data, size, second_walk, sizeof(second_walk) / sizeof(second_walk[0])) ||
+	     take_early(&r, true)))
 		goto out;
 	status = library_finish(l);
 out:

@@ -6,13 +6,16 @@
 #include "vocabulary.h"
 
 /*
- * Feeds a trace into `l` and finishes it: two walks over the file, and none where the vocabulary's `library.state.*` say that no
- * library call was seen. Threads are numbered as in struct call (index of the vocabulary's threads plus 1), signatures as
- * in the vocabulary. Damaged chunks are passed over: trace_open reports them. -1 without memory.
+ * Feeds a trace into `l` and finishes it: two walks over the file, and none where the vocabulary's
+ * `library.state.*` say that no library call was seen. Threads are numbered as in struct call
+ * (index of the vocabulary's threads plus 1), signatures as in the vocabulary. Damaged chunks are
+ * passed over: trace_open reports them. -1 without memory.
  */
-int library_read(struct library *l, const uint8_t *data, size_t size, const struct vocabulary *vocabulary);
+int library_read(struct library *l, const uint8_t *data, size_t size,
+		 const struct vocabulary *vocabulary);
 
-/* Did the process load a math library whose calls never reached the hooks (looked up by handle, as XLA does)? */
+/* Did the process load a math library whose calls never reached the hooks (looked up by handle, as
+ * XLA does)? */
 bool library_not_visible(const struct vocabulary *vocabulary);
 
 #endif

@@ -59,7 +59,8 @@ static bool is_double(uint8_t type)
 static uint8_t compute_by_mode(uint8_t type, int mode)
 {
 	if (is_double(type))
-		return mode == MATH_F64_EMULATED ? BST_ENUM_COMPUTE_F64_EMULATED : BST_ENUM_COMPUTE_F64;
+		return mode == MATH_F64_EMULATED ? BST_ENUM_COMPUTE_F64_EMULATED
+						 : BST_ENUM_COMPUTE_F64;
 	switch (mode) {
 	case MATH_TENSOR_OP:
 		return BST_ENUM_COMPUTE_F32_FAST_F16;
@@ -88,9 +89,9 @@ static uint8_t gemm_compute(const struct cublas_gemm *call)
 	uint8_t type = call->a.type;
 
 	if (!call->compute)
-		return call->scalars.alpha_type == BST_ENUM_DATA_TYPE_F16 ?
-			       (uint8_t)BST_ENUM_COMPUTE_F16 :
-			       compute_of(type, call->caller, call->handle);
+		return call->scalars.alpha_type == BST_ENUM_DATA_TYPE_F16
+			       ? (uint8_t)BST_ENUM_COMPUTE_F16
+			       : compute_of(type, call->caller, call->handle);
 	/* CUBLAS_COMPUTE_32F and 64F leave it to the math mode; their pedantic twins do not */
 	if ((call->compute == COMPUTE_32F && is_single(type)) || call->compute == COMPUTE_64F)
 		return compute_of(type, call->caller, call->handle);
@@ -149,8 +150,8 @@ static enum scalar group_scalar(const void *array, uint8_t type, int64_t at)
 {
 	size_t bytes = data_type_bits(type) / 8;
 
-	return array && bytes ? scalar_at((const char *)array + bytes * (size_t)at, type) :
-				SCALAR_UNKNOWN;
+	return array && bytes ? scalar_at((const char *)array + bytes * (size_t)at, type)
+			      : SCALAR_UNKNOWN;
 }
 
 void cublas_grouped(struct shape *shape, const struct cublas_groups *call)
@@ -165,7 +166,8 @@ void cublas_grouped(struct shape *shape, const struct cublas_groups *call)
 	};
 
 	shape_clear(shape, BST_ENUM_LIBRARY_CUBLAS, BST_ENUM_OPERATION_GEMM);
-	if (!call->trans_a || !call->trans_b || !call->m || !call->n || !call->k || !call->group_size)
+	if (!call->trans_a || !call->trans_b || !call->m || !call->n || !call->k ||
+	    !call->group_size)
 		return;
 	g.compute = gemm_compute(&(struct cublas_gemm){.caller = call->caller,
 						       .handle = call->handle,
@@ -268,7 +270,8 @@ static uint8_t layout_type(get_attribute get, const void *layout)
 	return data_type_of_cuda(get_int(get, layout, LAYOUT_TYPE, -1));
 }
 
-/* How the batch lies in memory: asked only where there is one. False: not in a way that is known. */
+/* How the batch lies in memory: asked only where there is one. False: not in a way that is known.
+ */
 static bool read_batch(get_attribute get, const void *layout, struct matrices *matrices)
 {
 	int mode = get_int(get, layout, LAYOUT_BATCH_MODE, BATCH_STRIDED);
@@ -314,16 +317,18 @@ static void read_lt_scalars(const struct lt_matmul *call, int mode, uint8_t type
 		g->beta = scalar_at(call->beta, type);
 }
 
-
 void cublaslt_matmul(struct shape *shape, const struct lt_matmul *call)
 {
-	get_attribute of_layout = (get_attribute)real_function(API_cublasLtMatrixLayoutGetAttribute, call->caller);
-	get_attribute of_desc = (get_attribute)real_function(API_cublasLtMatmulDescGetAttribute, call->caller);
+	get_attribute of_layout =
+		(get_attribute)real_function(API_cublasLtMatrixLayoutGetAttribute, call->caller);
+	get_attribute of_desc =
+		(get_attribute)real_function(API_cublasLtMatmulDescGetAttribute, call->caller);
 	struct gemm g = {.library = BST_ENUM_LIBRARY_CUBLASLT};
 	int compute, epilogue;
 
 	shape_clear(shape, BST_ENUM_LIBRARY_CUBLASLT, BST_ENUM_OPERATION_GEMM);
-	if (!of_layout || !of_desc || !call->desc || !call->a_desc || !call->b_desc || !call->d_desc)
+	if (!of_layout || !of_desc || !call->desc || !call->a_desc || !call->b_desc ||
+	    !call->d_desc)
 		return;
 	compute = get_int(of_desc, call->desc, DESC_COMPUTE_TYPE, 0);
 	epilogue = get_int(of_desc, call->desc, DESC_EPILOGUE, 1);

@@ -1,4 +1,5 @@
-/* What a call of cuBLAS or cuBLASLt computes, from its arguments and from what the library itself says of handles and descriptors. */
+/* What a call of cuBLAS or cuBLASLt computes, from its arguments and from what the library itself
+ * says of handles and descriptors. */
 #ifndef CUBLAS_H
 #define CUBLAS_H
 
@@ -6,13 +7,14 @@
 
 /* alpha and beta are read only where the handle says that they lie on the host. */
 struct scalars {
-	const void *alpha, *beta; /* NULL = none: alpha unknown, beta 0 */
+	const void *alpha, *beta;      /* NULL = none: alpha unknown, beta 0 */
 	uint8_t alpha_type, beta_type; /* BST_ENUM_DATA_TYPE_* */
 };
 
 /*
- * The arguments of a GEMM. `caller` is an address in the code that made the call: the getters are asked in its library. `compute`
- * is a cublasComputeType_t; 0 where the call has none, and then the types and the handle's math mode tell.
+ * The arguments of a GEMM. `caller` is an address in the code that made the call: the getters are
+ * asked in its library. `compute` is a cublasComputeType_t; 0 where the call has none, and then the
+ * types and the handle's math mode tell.
  */
 struct cublas_gemm {
 	const void *caller;
@@ -25,7 +27,8 @@ struct cublas_gemm {
 };
 void cublas_gemm(struct shape *shape, const struct cublas_gemm *call);
 
-/* The scalar type that goes with a compute type and the type of A (cublasGemmEx's table in the manual). */
+/* The scalar type that goes with a compute type and the type of A (cublasGemmEx's table in the
+ * manual). */
 uint8_t cublas_scalar_type(int compute, uint8_t type_a);
 
 /* A grouped call: arrays on the host, sizes 4 or 8 bytes wide. */

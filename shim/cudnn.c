@@ -6,15 +6,17 @@
 #include "real.h"
 #include "trace/format.h"
 
-#define FMA_MATH 3      /* cudnnMathType_t */
-#define BATCH_MOST 1024 /* sequences whose lengths are asked for; a larger batch counts as all of full length */
+#define FMA_MATH 3 /* cudnnMathType_t */
+#define BATCH_MOST                                                                                 \
+	1024 /* sequences whose lengths are asked for; a larger batch counts as all of full length \
+	      */
 
 typedef int (*get_tensor)(const void *, int, int *, int *, int *, int *);
 typedef int (*get_filter)(const void *, int, int *, int *, int *, int *);
 typedef int (*get_conv)(const void *, int, int *, int *, int *, int *, int *, int *);
 typedef int (*get_math)(const void *, int *);
-typedef int (*get_rnn)(void *, int *, int *, int *, int *, int *, int *, int *, int *, int32_t *, int32_t *,
-		       int32_t *, int32_t *, void **, uint32_t *);
+typedef int (*get_rnn)(void *, int *, int *, int *, int *, int *, int *, int *, int *, int32_t *,
+		       int32_t *, int32_t *, int32_t *, void **, uint32_t *);
 typedef int (*get_rnn_data)(void *, int *, int *, int *, int *, int *, int, int *, void *);
 
 static bool read_tensor(const void *caller, const void *desc, struct tensor *tensor)
@@ -25,7 +27,8 @@ static bool read_tensor(const void *caller, const void *desc, struct tensor *ten
 	if (!get || !desc || get(desc, TENSOR_DIMS, &type, &dims, size, stride) != 0 || dims < 1 ||
 	    dims > TENSOR_DIMS)
 		return false;
-	*tensor = (struct tensor){.type = data_type_of_cudnn(type), .dims = (uint8_t)dims, .strided = true};
+	*tensor = (struct tensor){
+		.type = data_type_of_cudnn(type), .dims = (uint8_t)dims, .strided = true};
 	for (int i = 0; i < dims; i++) {
 		tensor->size[i] = size[i];
 		tensor->stride[i] = stride[i];
@@ -57,8 +60,9 @@ uint8_t cudnn_compute(int compute_type, uint8_t operand_type, bool fma_only)
 	case BST_ENUM_DATA_TYPE_I32:
 		return BST_ENUM_COMPUTE_I32;
 	case BST_ENUM_DATA_TYPE_F32:
-		return operand_type == BST_ENUM_DATA_TYPE_F32 && !fma_only ? BST_ENUM_COMPUTE_F32_OR_TF32 :
-									    BST_ENUM_COMPUTE_F32;
+		return operand_type == BST_ENUM_DATA_TYPE_F32 && !fma_only
+			       ? BST_ENUM_COMPUTE_F32_OR_TF32
+			       : BST_ENUM_COMPUTE_F32;
 	default:
 		return BST_ENUM_COMPUTE_UNKNOWN;
 	}
@@ -73,7 +77,8 @@ static void read_conv(const void *caller, const void *desc, uint8_t operand_type
 	int dims = 0, mode = 0, type = -1, math_type = 0;
 	int pad[TENSOR_DIMS] = {0}, step[TENSOR_DIMS] = {0}, dilation[TENSOR_DIMS] = {0};
 
-	if (!get || !desc || get(desc, TENSOR_DIMS - 2, &dims, pad, step, dilation, &mode, &type) != 0)
+	if (!get || !desc ||
+	    get(desc, TENSOR_DIMS - 2, &dims, pad, step, dilation, &mode, &type) != 0)
 		return;
 	for (int i = 0; i < TENSOR_DIMS - 2; i++)
 		stride[i] = step[i];
@@ -85,8 +90,8 @@ static void read_conv(const void *caller, const void *desc, uint8_t operand_type
 /* alpha and beta are double where the data is, else float. */
 static enum scalar scalar_for(const void *p, uint8_t data_type)
 {
-	return scalar_at(p, data_type == BST_ENUM_DATA_TYPE_F64 ? BST_ENUM_DATA_TYPE_F64 :
-								  BST_ENUM_DATA_TYPE_F32);
+	return scalar_at(p, data_type == BST_ENUM_DATA_TYPE_F64 ? BST_ENUM_DATA_TYPE_F64
+								: BST_ENUM_DATA_TYPE_F32);
 }
 
 static uint64_t fused_bytes(const struct cudnn_conv *call, uint8_t data_type)
@@ -109,7 +114,8 @@ void cudnn_conv(struct shape *shape, const struct cudnn_conv *call)
 	struct conv c = {.operation = call->operation, .x = &x, .w = &w, .y = &y, .stride = stride};
 
 	shape_clear(shape, BST_ENUM_LIBRARY_CUDNN, call->operation);
-	if (!read_tensor(call->caller, call->x_desc, &x) || !read_filter(call->caller, call->w_desc, &w) ||
+	if (!read_tensor(call->caller, call->x_desc, &x) ||
+	    !read_filter(call->caller, call->w_desc, &w) ||
 	    !read_tensor(call->caller, call->y_desc, &y))
 		return;
 	read_conv(call->caller, call->desc, x.type, stride, &c.compute);
@@ -131,8 +137,9 @@ static bool read_rnn(const void *caller, void *desc, struct rnn *r)
 	void *dropout = NULL;
 
 	return get && desc &&
-	       get(desc, &r->algo, &r->cell, &r->bias, &r->directions, &r->input_mode, &r->type, &r->precision,
-		   &r->math, &r->input, &r->hidden, &r->projected, &r->layers, &dropout, &flags) == 0 &&
+	       get(desc, &r->algo, &r->cell, &r->bias, &r->directions, &r->input_mode, &r->type,
+		   &r->precision, &r->math, &r->input, &r->hidden, &r->projected, &r->layers,
+		   &dropout, &flags) == 0 &&
 	       r->input >= 0 && r->hidden > 0 && r->projected > 0 && r->layers > 0;
 }
 
@@ -154,7 +161,8 @@ static uint64_t rnn_weights(const struct rnn *r)
 
 		if (layer == 0 && r->input_mode == 1) /* CUDNN_SKIP_INPUT */
 			input = 0;
-		sum = shape_plus(sum, directions * (gates * hidden * (input + projected) + projection));
+		sum = shape_plus(sum,
+				 directions * (gates * hidden * (input + projected) + projection));
 	}
 	return sum;
 }
@@ -171,7 +179,8 @@ static bool read_rnn_data(const void *caller, void *desc, struct rnn_data *data)
 	double fill = 0;
 
 	if (!get || !desc ||
-	    get(desc, &type, &layout, &data->steps, &data->batch, &vector, BATCH_MOST, length, &fill) != 0 ||
+	    get(desc, &type, &layout, &data->steps, &data->batch, &vector, BATCH_MOST, length,
+		&fill) != 0 ||
 	    data->steps < 0 || data->batch < 0)
 		return false;
 	data->total = 0;

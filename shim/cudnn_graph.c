@@ -1,4 +1,5 @@
-/* A table of the descriptors of cuDNN's graph API, and the wrappers that fill it. Numbers as in cudnn_graph_v9.h of cuDNN 9.19. */
+/* A table of the descriptors of cuDNN's graph API, and the wrappers that fill it. Numbers as in
+ * cudnn_graph_v9.h of cuDNN 9.19. */
 #define _GNU_SOURCE
 #include "cudnn_graph.h"
 
@@ -125,7 +126,8 @@ struct shadow {
 	} u;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* all below; shapes.c's and loss counters are taken inside */
+static pthread_mutex_t lock =
+	PTHREAD_MUTEX_INITIALIZER; /* all below; shapes.c's and loss counters are taken inside */
 static uint32_t *bucket;
 static struct shadow *shadow; /* from 1 */
 static uint32_t used;
@@ -331,9 +333,9 @@ static void link_tensor(struct shadow *s, int attribute, const struct shadow *te
 	o->uid = tensor->u.tensor.uid;
 	o->bytes = tensor_bytes(t);
 	for (unsigned i = 0; i < o->dims; i++)
-		o->size[i] = t->size[i] < 0		      ? 0 :
-			     t->size[i] > (int64_t)UINT32_MAX ? UINT32_MAX :
-								(uint32_t)t->size[i];
+		o->size[i] = t->size[i] < 0                     ? 0
+			     : t->size[i] > (int64_t)UINT32_MAX ? UINT32_MAX
+								: (uint32_t)t->size[i];
 	if (attribute >= MATMUL_M_OVERRIDE && attribute <= MATMUL_K_OVERRIDE)
 		s->u.operation.nominal = true;
 }
@@ -356,14 +358,16 @@ static void set_operation(struct shadow *s, const struct setting *set)
 {
 	const struct shadow *child;
 
-	if (set->attribute == FORWARD_BETA || set->attribute == DATA_BETA || set->attribute == FILTER_BETA)
+	if (set->attribute == FORWARD_BETA || set->attribute == DATA_BETA ||
+	    set->attribute == FILTER_BETA)
 		s->u.operation.reads_output = is_other_than_zero(set);
 	if (set->type != TYPE_DESCRIPTOR)
 		return;
 	for (int64_t i = 0; i < set->count; i++) {
 		child = find(descriptor_at(set->elements, i));
 		if (child && child->kind == KIND_TENSOR)
-			/* a list of tensors (concatenation) has one attribute: kept apart by a number below 0 */
+			/* a list of tensors (concatenation) has one attribute: kept apart by a
+			 * number below 0 */
 			link_tensor(s, i ? (int)(-i) : set->attribute, child);
 		else if (child && (child->kind == KIND_CONVOLUTION || child->kind == KIND_MATMUL))
 			link_rule(s, child);
@@ -373,7 +377,8 @@ static void set_operation(struct shadow *s, const struct setting *set)
 static const struct operand *operand(const struct shadow *s, int attribute)
 {
 	for (uint32_t i = 0; i < s->u.operation.operands; i++)
-		if (s->u.operation.operand[i].attribute == attribute && s->u.operation.operand[i].dims)
+		if (s->u.operation.operand[i].attribute == attribute &&
+		    s->u.operation.operand[i].dims)
 			return &s->u.operation.operand[i];
 	return NULL;
 }
@@ -414,7 +419,8 @@ static bool shape_of_convolution(const struct shadow *s, struct shape *shape)
 
 static bool shape_of_matmul(const struct shadow *s, struct shape *shape)
 {
-	const struct operand *a = operand(s, MATMUL_A), *b = operand(s, MATMUL_B), *c = operand(s, MATMUL_C);
+	const struct operand *a = operand(s, MATMUL_A), *b = operand(s, MATMUL_B),
+			     *c = operand(s, MATMUL_C);
 
 	shape_clear(shape, BST_ENUM_LIBRARY_CUDNN, BST_ENUM_OPERATION_GEMM);
 	if (!a || !b || !c || a->dims < 2 || c->dims < 2)
@@ -429,13 +435,15 @@ static bool shape_of_matmul(const struct shadow *s, struct shape *shape)
 	shape->batch = 1;
 	for (int i = 0; i < c->dims - 2; i++)
 		shape->batch = shape_times(shape->batch, c->size[i]);
-	shape->flops = shape_times(shape_times(shape_times(shape->m, shape->n), shape_times(shape->k, 2)),
-				   shape->batch);
+	shape->flops =
+		shape_times(shape_times(shape_times(shape->m, shape->n), shape_times(shape->k, 2)),
+			    shape->batch);
 	shape->flags |= BST_ENUM_SHAPE_FLAG_FLOPS;
 	return true;
 }
 
-static void note_attention(struct shape *shape, const uint32_t *q, uint32_t keys, uint32_t value_dim)
+static void note_attention(struct shape *shape, const uint32_t *q, uint32_t keys,
+			   uint32_t value_dim)
 {
 	shape->m = q[2];
 	shape->n = keys;
@@ -449,7 +457,8 @@ static void note_attention(struct shape *shape, const uint32_t *q, uint32_t keys
 	shape->extent[ATTENTION_VALUE_DIM] = value_dim;
 }
 
-/* The single operation that cuDNN 9.14 and later have for scaled dot-product attention: Q, V are B x H x S x D. */
+/* The single operation that cuDNN 9.14 and later have for scaled dot-product attention: Q, V are B
+ * x H x S x D. */
 static bool shape_of_sdpa(const struct shadow *s, struct shape *shape)
 {
 	bool forward = s->kind == KIND_SDPA_FORWARD;
@@ -458,14 +467,15 @@ static bool shape_of_sdpa(const struct shadow *s, struct shape *shape)
 	uint64_t depth, scores;
 
 	shape_clear(shape, BST_ENUM_LIBRARY_CUDNN,
-		    forward ? BST_ENUM_OPERATION_ATTENTION_FORWARD : BST_ENUM_OPERATION_ATTENTION_BACKWARD);
+		    forward ? BST_ENUM_OPERATION_ATTENTION_FORWARD
+			    : BST_ENUM_OPERATION_ATTENTION_BACKWARD);
 	if (!q || !v || q->dims != 4 || v->dims != 4)
 		return false;
 	shape->type[0] = shape->type[1] = shape->type[2] = q->type;
 	shape->compute = BST_ENUM_COMPUTE_F32;
 	note_attention(shape, q->size, v->size[2], v->size[3]);
-	depth = forward ? (uint64_t)q->size[3] + v->size[3] :
-			  3 * (uint64_t)q->size[3] + 2 * (uint64_t)v->size[3];
+	depth = forward ? (uint64_t)q->size[3] + v->size[3]
+			: 3 * (uint64_t)q->size[3] + 2 * (uint64_t)v->size[3];
 	scores = shape_times(shape_times(shape->m, shape->n), shape->batch);
 	shape->flops = shape_times(shape_times(2, depth), scores);
 	shape->flags |= BST_ENUM_SHAPE_FLAG_FLOPS;
@@ -539,10 +549,11 @@ static void add_operation(struct graph_sum *sum, const struct shadow *s)
 		return;
 	}
 	if (shape.flags & BST_ENUM_SHAPE_FLAG_READS_C)
-		sum->output_again = shape_plus(
-			sum->output_again, s->kind == KIND_CONV_FORWARD ? operand(s, FORWARD_Y)->bytes :
-					   s->kind == KIND_CONV_DATA	? operand(s, DATA_DX)->bytes :
-									  operand(s, FILTER_DW)->bytes);
+		sum->output_again =
+			shape_plus(sum->output_again,
+				   s->kind == KIND_CONV_FORWARD ? operand(s, FORWARD_Y)->bytes
+				   : s->kind == KIND_CONV_DATA  ? operand(s, DATA_DX)->bytes
+								: operand(s, FILTER_DW)->bytes);
 	if (sum->multiplying++ == 0)
 		sum->shape = shape;
 	sum->matmuls_only &= s->kind == KIND_OPERATION_MATMUL;
@@ -564,8 +575,8 @@ static void name_attention(struct graph_sum *sum)
 		shape->operation = BST_ENUM_OPERATION_OTHER;
 		return;
 	}
-	shape->operation = forward ? BST_ENUM_OPERATION_ATTENTION_FORWARD :
-				     BST_ENUM_OPERATION_ATTENTION_BACKWARD;
+	shape->operation = forward ? BST_ENUM_OPERATION_ATTENTION_FORWARD
+				   : BST_ENUM_OPERATION_ATTENTION_BACKWARD;
 	note_attention(shape, q, (uint32_t)shape->n, forward ? sum->value_dim : 0);
 }
 
@@ -583,7 +594,7 @@ static uint32_t shape_of_graph(const struct setting *set)
 		add_operation(&sum, s);
 	}
 	name_attention(&sum);
-	shape->flags &= (uint16_t)~(BST_ENUM_SHAPE_FLAG_FLOPS | BST_ENUM_SHAPE_FLAG_BYTES);
+	shape->flags &= (uint16_t) ~(BST_ENUM_SHAPE_FLAG_FLOPS | BST_ENUM_SHAPE_FLAG_BYTES);
 	shape->flops = shape->bytes = 0;
 	if (sum.multiplying && !sum.unknown) {
 		shape->flops = sum.flops;
@@ -620,7 +631,8 @@ static void set_carrier(struct shadow *s, const struct setting *set)
 		s->u.shape = child->u.shape;
 }
 
-void cudnn_graph_set(const void *descriptor, int attribute, int type, int64_t count, const void *elements)
+void cudnn_graph_set(const void *descriptor, int attribute, int type, int64_t count,
+		     const void *elements)
 {
 	struct setting set = {attribute, type, count, elements};
 	struct shadow *s;
@@ -642,7 +654,8 @@ void cudnn_graph_set(const void *descriptor, int attribute, int type, int64_t co
 	pthread_mutex_unlock(&lock);
 }
 
-/* The library fills descriptors that the program made: heuristics give configurations, these give engines. */
+/* The library fills descriptors that the program made: heuristics give configurations, these give
+ * engines. */
 void cudnn_graph_got(const void *descriptor, int type, int64_t count, const void *elements)
 {
 	const struct shadow *s;
@@ -674,7 +687,8 @@ void cudnn_graph_shape(const void *descriptor, struct shape *shape)
 		*shape = *shapes_get(id);
 }
 
-/* Plans made before recording begins are used after: only where nothing will ever be recorded is nothing followed. */
+/* Plans made before recording begins are used after: only where nothing will ever be recorded is
+ * nothing followed. */
 static bool following(void)
 {
 	return atomic_load_explicit(&session_state_now, memory_order_relaxed) != SESSION_OFF;
@@ -684,9 +698,10 @@ static bool following(void)
 
 int cudnnBackendCreateDescriptor(int kind, void **descriptor);
 int cudnnBackendDestroyDescriptor(void *descriptor);
-int cudnnBackendSetAttribute(void *descriptor, int attribute, int type, int64_t count, const void *elements);
-int cudnnBackendGetAttribute(void *descriptor, int attribute, int type, int64_t requested, int64_t *count,
-			     void *elements);
+int cudnnBackendSetAttribute(void *descriptor, int attribute, int type, int64_t count,
+			     const void *elements);
+int cudnnBackendGetAttribute(void *descriptor, int attribute, int type, int64_t requested,
+			     int64_t *count, void *elements);
 int cudnnBackendExecute(void *handle, void *plan, void *pack);
 int cudnnBackendPopulateCudaGraph(void *handle, void *plan, void *pack, void *graph);
 int cudnnBackendUpdateCudaGraph(void *handle, void *plan, void *pack, void *graph);
@@ -712,7 +727,8 @@ int cudnnBackendDestroyDescriptor(void *descriptor)
 	return real ? real(descriptor) : CUDNN_MISSING;
 }
 
-int cudnnBackendSetAttribute(void *descriptor, int attribute, int type, int64_t count, const void *elements)
+int cudnnBackendSetAttribute(void *descriptor, int attribute, int type, int64_t count,
+			     const void *elements)
 {
 	int (*real)(void *, int, int, int64_t, const void *) =
 		REAL(cudnnBackendSetAttribute, (void *, int, int, int64_t, const void *));
@@ -723,39 +739,43 @@ int cudnnBackendSetAttribute(void *descriptor, int attribute, int type, int64_t 
 	return result;
 }
 
-int cudnnBackendGetAttribute(void *descriptor, int attribute, int type, int64_t requested, int64_t *count,
-			     void *elements)
+int cudnnBackendGetAttribute(void *descriptor, int attribute, int type, int64_t requested,
+			     int64_t *count, void *elements)
 {
 	int (*real)(void *, int, int, int64_t, int64_t *, void *) =
 		REAL(cudnnBackendGetAttribute, (void *, int, int, int64_t, int64_t *, void *));
-	int result = real ? real(descriptor, attribute, type, requested, count, elements) : CUDNN_MISSING;
+	int result = real ? real(descriptor, attribute, type, requested, count, elements)
+			  : CUDNN_MISSING;
 
 	if (result == 0 && following() && count)
-		cudnn_graph_got(descriptor, type, *count < requested ? *count : requested, elements);
+		cudnn_graph_got(descriptor, type, *count < requested ? *count : requested,
+				elements);
 	return result;
 }
 
-#define EXECUTE(name, params, args)                                                        \
-	int name params                                                                    \
-	{                                                                                  \
-		int(*real) params = REAL(name, params);                                    \
-		struct library_call call;                                                  \
-		struct shape shape;                                                        \
-		int result;                                                                \
-                                                                                           \
-		if (!real)                                                                 \
-			return CUDNN_MISSING;                                              \
-		if (!recorder_library_begin(&call, API_##name))                            \
-			return real args;                                                  \
-		cudnn_graph_shape(plan, &shape);                                           \
-		recorder_library_enter(&call, &shape, 0);                                  \
-		result = real args;                                                        \
-		recorder_library_end(&call, result);                                       \
-		return result;                                                             \
+#define EXECUTE(name, params, args)                                                                \
+	int name params                                                                            \
+	{                                                                                          \
+		int(*real) params = REAL(name, params);                                            \
+		struct library_call call;                                                          \
+		struct shape shape;                                                                \
+		int result;                                                                        \
+                                                                                                   \
+		if (!real)                                                                         \
+			return CUDNN_MISSING;                                                      \
+		if (!recorder_library_begin(&call, API_##name))                                    \
+			return real args;                                                          \
+		cudnn_graph_shape(plan, &shape);                                                   \
+		recorder_library_enter(&call, &shape, 0);                                          \
+		result = real args;                                                                \
+		recorder_library_end(&call, result);                                               \
+		return result;                                                                     \
 	}
 
 EXECUTE(cudnnBackendExecute, (void *handle, void *plan, void *pack), (handle, plan, pack))
-EXECUTE(cudnnBackendPopulateCudaGraph, (void *handle, void *plan, void *pack, void *graph), (handle, plan, pack, graph))
-EXECUTE(cudnnBackendUpdateCudaGraph, (void *handle, void *plan, void *pack, void *graph), (handle, plan, pack, graph))
+EXECUTE(cudnnBackendPopulateCudaGraph, (void *handle, void *plan, void *pack, void *graph),
+	(handle, plan, pack, graph))
+EXECUTE(cudnnBackendUpdateCudaGraph, (void *handle, void *plan, void *pack, void *graph),
+	(handle, plan, pack, graph))
 
 #pragma GCC visibility pop

@@ -18,11 +18,11 @@ static const uint8_t of_cuda[] = {
 
 /* cudnn_graph_v9.h of cuDNN 9.19 */
 static const uint8_t of_cudnn[] = {
-	[0] = TYPE(F32),   [1] = TYPE(F64),      [2] = TYPE(F16),      [3] = TYPE(I8),
-	[4] = TYPE(I32),   [5] = TYPE(I8),       [6] = TYPE(U8),       [7] = TYPE(U8),
-	[8] = TYPE(I8),    [9] = TYPE(BF16),     [10] = TYPE(I64),     [11] = TYPE(BOOL),
+	[0] = TYPE(F32),      [1] = TYPE(F64),      [2] = TYPE(F16),      [3] = TYPE(I8),
+	[4] = TYPE(I32),      [5] = TYPE(I8),       [6] = TYPE(U8),       [7] = TYPE(U8),
+	[8] = TYPE(I8),       [9] = TYPE(BF16),     [10] = TYPE(I64),     [11] = TYPE(BOOL),
 	[12] = TYPE(F8_E4M3), [13] = TYPE(F8_E5M2), [15] = TYPE(F8_E8M0), [16] = TYPE(F4_E2M1),
-	[17] = TYPE(I4),   [18] = TYPE(U4),      [19] = TYPE(U32),     [20] = TYPE(C32),
+	[17] = TYPE(I4),      [18] = TYPE(U4),      [19] = TYPE(U32),     [20] = TYPE(C32),
 	[21] = TYPE(C64),
 };
 

@@ -1,7 +1,7 @@
 /*
- * The prototypes of library.def's families, without the libraries' headers: handles and descriptors are pointers, enumerations int.
- * FAMILY_PARAMS(TYPE) and FAMILY_ARGS; SIZE is int, or int64_t in the functions whose names end in _64. scripts/check-library
- * compares them with NVIDIA's headers.
+ * The prototypes of library.def's families, without the libraries' headers: handles and descriptors
+ * are pointers, enumerations int. FAMILY_PARAMS(TYPE) and FAMILY_ARGS; SIZE is int, or int64_t in
+ * the functions whose names end in _64. scripts/check-library compares them with NVIDIA's headers.
  */
 #ifndef LIBRARY_ABI_H
 #define LIBRARY_ABI_H
@@ -131,7 +131,7 @@ struct complex_double {
 	 SIZE lda, const void *beta, void *c, SIZE ldc)
 #define SYRK_ARGS (handle, uplo, trans, n, k, alpha, a, lda, beta, c, ldc)
 #define HERK_PARAMS SYRK_PARAMS
-#define HERK_ARGS   SYRK_ARGS
+#define HERK_ARGS SYRK_ARGS
 
 #define SYRK_TYPED_PARAMS(TYPE)                                                                    \
 	(void *handle, int uplo, int trans, SIZE n, SIZE k, const void *alpha, const void *a,      \
@@ -141,13 +141,13 @@ struct complex_double {
 #define SYR2K_PARAMS(TYPE)                                                                         \
 	(void *handle, int uplo, int trans, SIZE n, SIZE k, const void *alpha, const void *a,      \
 	 SIZE lda, const void *b, SIZE ldb, const void *beta, void *c, SIZE ldc)
-#define SYR2K_ARGS   (handle, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+#define SYR2K_ARGS (handle, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 #define HER2K_PARAMS SYR2K_PARAMS
-#define HER2K_ARGS   SYR2K_ARGS
+#define HER2K_ARGS SYR2K_ARGS
 #define SYRKX_PARAMS SYR2K_PARAMS
-#define SYRKX_ARGS   SYR2K_ARGS
+#define SYRKX_ARGS SYR2K_ARGS
 #define HERKX_PARAMS SYR2K_PARAMS
-#define HERKX_ARGS   SYR2K_ARGS
+#define HERKX_ARGS SYR2K_ARGS
 
 #define TRMM_PARAMS(TYPE)                                                                          \
 	(void *handle, int side, int uplo, int trans, int diag, SIZE m, SIZE n, const void *alpha, \
@@ -235,35 +235,35 @@ struct complex_double {
 
 #define ALL_REDUCE_PARAMS(TYPE)                                                                    \
 	(const void *in, void *out, size_t count, int type, int op, void *comm, void *stream)
-#define ALL_REDUCE_ARGS       (in, out, count, type, op, comm, stream)
+#define ALL_REDUCE_ARGS (in, out, count, type, op, comm, stream)
 #define REDUCE_SCATTER_PARAMS ALL_REDUCE_PARAMS
-#define REDUCE_SCATTER_ARGS   ALL_REDUCE_ARGS
+#define REDUCE_SCATTER_ARGS ALL_REDUCE_ARGS
 
-#define ALL_GATHER_PARAMS(TYPE) \
+#define ALL_GATHER_PARAMS(TYPE)                                                                    \
 	(const void *in, void *out, size_t count, int type, void *comm, void *stream)
-#define ALL_GATHER_ARGS   (in, out, count, type, comm, stream)
+#define ALL_GATHER_ARGS (in, out, count, type, comm, stream)
 #define ALL_TO_ALL_PARAMS ALL_GATHER_PARAMS
-#define ALL_TO_ALL_ARGS   ALL_GATHER_ARGS
+#define ALL_TO_ALL_ARGS ALL_GATHER_ARGS
 
-#define BROADCAST_PARAMS(TYPE) \
+#define BROADCAST_PARAMS(TYPE)                                                                     \
 	(const void *in, void *out, size_t count, int type, int peer, void *comm, void *stream)
 #define BROADCAST_ARGS (in, out, count, type, peer, comm, stream)
-#define GATHER_PARAMS  BROADCAST_PARAMS
-#define GATHER_ARGS    BROADCAST_ARGS
+#define GATHER_PARAMS BROADCAST_PARAMS
+#define GATHER_ARGS BROADCAST_ARGS
 #define SCATTER_PARAMS BROADCAST_PARAMS
-#define SCATTER_ARGS   BROADCAST_ARGS
+#define SCATTER_ARGS BROADCAST_ARGS
 
-#define REDUCE_PARAMS(TYPE)                                                           \
-	(const void *in, void *out, size_t count, int type, int op, int peer, void *comm, \
+#define REDUCE_PARAMS(TYPE)                                                                        \
+	(const void *in, void *out, size_t count, int type, int op, int peer, void *comm,          \
 	 void *stream)
 #define REDUCE_ARGS (in, out, count, type, op, peer, comm, stream)
 
 #define BCAST_PARAMS(TYPE) (void *in, size_t count, int type, int peer, void *comm, void *stream)
-#define BCAST_ARGS         (in, count, type, peer, comm, stream)
-#define SEND_PARAMS(TYPE) \
+#define BCAST_ARGS (in, count, type, peer, comm, stream)
+#define SEND_PARAMS(TYPE)                                                                          \
 	(const void *in, size_t count, int type, int peer, void *comm, void *stream)
-#define SEND_ARGS   BCAST_ARGS
+#define SEND_ARGS BCAST_ARGS
 #define RECV_PARAMS BCAST_PARAMS
-#define RECV_ARGS   BCAST_ARGS
+#define RECV_ARGS BCAST_ARGS
 
 #endif

@@ -34,7 +34,8 @@ static int mark_loaded(struct dl_phdr_info *info, size_t size, void *data)
 
 void library_state_describe(struct output *output)
 {
-	static const char *const words[] = {[LOADED] = "loaded, no call seen", [SEEN] = "calls seen"};
+	static const char *const words[] = {
+		[LOADED] = "loaded, no call seen", [SEEN] = "calls seen"};
 	enum state now[LIBRARIES] = {ABSENT};
 	char key[64];
 

@@ -1,4 +1,5 @@
-/* Reading NCCL calls, and following groups: between ncclGroupStart and ncclGroupEnd calls only wait. */
+/* Reading NCCL calls, and following groups: between ncclGroupStart and ncclGroupEnd calls only
+ * wait. */
 #include "nccl.h"
 
 #include "api.h"
@@ -9,10 +10,12 @@
 #include "session.h"
 #include "trace/format.h"
 
-/* The ranks of a communicator: an int that it holds. Refused (0) while it is being made or has failed. */
+/* The ranks of a communicator: an int that it holds. Refused (0) while it is being made or has
+ * failed. */
 static uint64_t ranks_of(const void *caller, void *comm)
 {
-	int (*get)(const void *, int *) = (int (*)(const void *, int *))real_function(API_ncclCommCount, caller);
+	int (*get)(const void *, int *) =
+		(int (*)(const void *, int *))real_function(API_ncclCommCount, caller);
 	int ranks = 0;
 
 	return get && comm && get(comm, &ranks) == 0 && ranks > 0 ? (uint64_t)ranks : 0;
@@ -45,7 +48,8 @@ int ncclGroupEnd(void);
 /* Groups that began before recording did are not followed. */
 int ncclGroupStart(void)
 {
-	int (*real)(void) = (int (*)(void))real_function(API_ncclGroupStart, __builtin_return_address(0));
+	int (*real)(void) =
+		(int (*)(void))real_function(API_ncclGroupStart, __builtin_return_address(0));
 	struct thread *t;
 	int result;
 
@@ -61,7 +65,8 @@ int ncclGroupStart(void)
 /* The end of the outermost group starts all that was gathered in it. */
 int ncclGroupEnd(void)
 {
-	int (*real)(void) = (int (*)(void))real_function(API_ncclGroupEnd, __builtin_return_address(0));
+	int (*real)(void) =
+		(int (*)(void))real_function(API_ncclGroupEnd, __builtin_return_address(0));
 	struct thread *t = thread_peek();
 	struct library_call call;
 	int result;

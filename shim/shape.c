@@ -12,7 +12,12 @@
 
 _Static_assert(sizeof(struct shape) == 8 + 6 * 8 + SHAPE_EXTENTS * 4, "shapes have no padding");
 
-enum { OP_N, OP_T, OP_C, OP_CONJG };
+enum {
+	OP_N,
+	OP_T,
+	OP_C,
+	OP_CONJG
+};
 
 void shape_clear(struct shape *shape, uint8_t library, uint8_t operation)
 {
@@ -85,7 +90,8 @@ enum scalar scalar_at(const void *p, uint8_t type)
 	}
 }
 
-/* Elements that the batch covers: apart, all of them; overlapping, at most what lies between the first and the last. */
+/* Elements that the batch covers: apart, all of them; overlapping, at most what lies between the
+ * first and the last. */
 static uint64_t covered(const struct matrices *s, uint64_t rows, uint64_t columns, uint64_t batch)
 {
 	uint64_t one = shape_times(rows, columns), all = shape_times(one, batch);
@@ -96,8 +102,8 @@ static uint64_t covered(const struct matrices *s, uint64_t rows, uint64_t column
 	if (s->stride == 0)
 		return one;
 	if (s->by_row)
-		return covered(&(struct matrices){s->type, false, false, s->ld, s->stride}, columns, rows,
-			       batch);
+		return covered(&(struct matrices){s->type, false, false, s->ld, s->stride}, columns,
+			       rows, batch);
 	step = s->stride < 0 ? 0 - (uint64_t)s->stride : (uint64_t)s->stride;
 	if (step >= one)
 		return all;
@@ -107,7 +113,8 @@ static uint64_t covered(const struct matrices *s, uint64_t rows, uint64_t column
 	return span < all ? span : all;
 }
 
-uint64_t matrices_bytes(const struct matrices *matrices, uint64_t rows, uint64_t columns, uint64_t batch)
+uint64_t matrices_bytes(const struct matrices *matrices, uint64_t rows, uint64_t columns,
+			uint64_t batch)
 {
 	return shape_bytes(covered(matrices, rows, columns, batch), matrices->type);
 }
@@ -166,7 +173,8 @@ static bool types_known(const struct shape *shape)
 
 static uint64_t gemm_flops(const struct gemm *g)
 {
-	uint64_t outputs = shape_times(shape_times((uint64_t)g->m, (uint64_t)g->n), (uint64_t)g->batch);
+	uint64_t outputs =
+		shape_times(shape_times((uint64_t)g->m, (uint64_t)g->n), (uint64_t)g->batch);
 
 	if (g->alpha == SCALAR_ZERO)
 		return 0;
@@ -175,7 +183,8 @@ static uint64_t gemm_flops(const struct gemm *g)
 
 static uint64_t gemm_bytes(const struct gemm *g)
 {
-	uint64_t m = (uint64_t)g->m, n = (uint64_t)g->n, k = (uint64_t)g->k, batch = (uint64_t)g->batch;
+	uint64_t m = (uint64_t)g->m, n = (uint64_t)g->n, k = (uint64_t)g->k,
+		 batch = (uint64_t)g->batch;
 	bool ta = is_transposed(g->trans_a), tb = is_transposed(g->trans_b);
 	uint64_t bytes = matrices_bytes(&g->d, m, n, batch);
 
@@ -225,7 +234,7 @@ void shape_of_gemm(struct shape *shape, const struct gemm *g)
 void shape_add_gemm(struct shape *shape, const struct gemm *g)
 {
 	if (!gemm_sensible(g)) {
-		shape->flags &= (uint16_t)~(FLAG(FLOPS) | FLAG(BYTES));
+		shape->flags &= (uint16_t) ~(FLAG(FLOPS) | FLAG(BYTES));
 		return;
 	}
 	shape->batch = shape_plus(shape->batch, (uint64_t)g->batch);
@@ -305,7 +314,8 @@ static struct work work_of(const struct blas3 *b)
 	case OP(SYRK):
 		return (struct work){shape_times(triangle(n), k), shape_times(n, k), triangle(n)};
 	case OP(SYRKX):
-		return (struct work){shape_times(triangle(n), k), shape_times(2, shape_times(n, k)), triangle(n)};
+		return (struct work){shape_times(triangle(n), k), shape_times(2, shape_times(n, k)),
+				     triangle(n)};
 	case OP(SYR2K):
 		return (struct work){shape_times(2, shape_times(triangle(n), k)),
 				     shape_times(2, shape_times(n, k)), triangle(n)};
@@ -396,9 +406,9 @@ static void note_conv(struct shape *shape, const struct conv *c, uint64_t groups
 /* The operand that is written. */
 static const struct tensor *conv_output(const struct conv *c)
 {
-	return c->operation == OP(CONV_FORWARD)	      ? c->y :
-	       c->operation == OP(CONV_BACKWARD_DATA) ? c->x :
-							c->w;
+	return c->operation == OP(CONV_FORWARD)         ? c->y
+	       : c->operation == OP(CONV_BACKWARD_DATA) ? c->x
+							: c->w;
 }
 
 void shape_of_conv(struct shape *shape, const struct conv *c)
@@ -450,7 +460,8 @@ void shape_of_collective(struct shape *shape, const struct collective *c)
 	shape->batch = 1;
 	if (is_per_rank(c->operation))
 		bytes = shape_times(bytes, c->ranks);
-	set_bytes(shape, bytes, data_type_bits(c->type) && (c->ranks || !is_per_rank(c->operation)));
+	set_bytes(shape, bytes,
+		  data_type_bits(c->type) && (c->ranks || !is_per_rank(c->operation)));
 }
 
 void shape_add_collective(struct shape *shape, const struct shape *more)
@@ -532,7 +543,7 @@ size_t shape_detail(const struct shape *shape, char *text, size_t size)
 {
 	static const char *const attention[] = {"b", "h", "sq", "skv", "d", "dv", NULL};
 	static const char *const rnn[] = {"layers", "directions", "steps",     "batch", "input",
-					  "hidden", "gates",	  "projected", NULL};
+					  "hidden", "gates",      "projected", NULL};
 	static const char *const gemm[] = {"epilogue", NULL};
 	struct line line = {text, 0, size};
 

@@ -1,10 +1,11 @@
 /*
- * What a math-library call computes: operation, extents, types, and from them the operations and the least bytes it takes. Pure
- * arithmetic on what the caller read; knows no library.
+ * What a math-library call computes: operation, extents, types, and from them the operations and
+ *the least bytes it takes. Pure arithmetic on what the caller read; knows no library.
  *
- * FLOPs are nominal, what the operation takes as written in the BLAS and cuDNN manuals, whatever algorithm runs: a multiply-add
- * is 2, one of complex numbers 8 (also in the gemm3m family, whose hardware does 6). A fused epilogue, a bias, a scaling by alpha and
- * beta and the softmax of attention are not counted. Triangles are counted as triangles:
+ * FLOPs are nominal, what the operation takes as written in the BLAS and cuDNN manuals, whatever
+ *algorithm runs: a multiply-add is 2, one of complex numbers 8 (also in the gemm3m family, whose
+ *hardware does 6). A fused epilogue, a bias, a scaling by alpha and beta and the softmax of
+ *attention are not counted. Triangles are counted as triangles:
  *
  *	gemm		2 M N K batch
  *	gemv		2 M N batch		ger		2 M N
@@ -12,13 +13,15 @@
  *	syrk, herk	N (N + 1) K		syrkx, herkx	the same
  *	syr2k, her2k	2 N (N + 1) K
  *	trmm, trsm	M N S batch		(LAPACK Working Note 41, appendix C)
- *	convolution	2 |Y| (C / groups) R S, forward, data and filter alike; Y is the output of the forward pass
- *	attention	2 B H Sq Skv (D + Dv) forward, 2 B H Sq Skv (3 D + 2 Dv) backward, as if nothing were masked
- *	RNN		2 x the weights x the time steps x the batch: forward, backward data, backward weights each
+ *	convolution	2 |Y| (C / groups) R S, forward, data and filter alike; Y is the output of
+ *the forward pass attention	2 B H Sq Skv (D + Dv) forward, 2 B H Sq Skv (3 D + 2 Dv) backward,
+ *as if nothing were masked RNN		2 x the weights x the time steps x the batch: forward,
+ *backward data, backward weights each
  *
- * Bytes are the least that must move between the device's memory and its chip when nothing is in a cache: each operand once, the output
- * once, and once more where it is read (beta is not 0). A batch whose stride is 0 or makes its matrices overlap is counted by
- * what it covers. alpha = 0 means that A and B are not read and nothing is multiplied.
+ * Bytes are the least that must move between the device's memory and its chip when nothing is in a
+ *cache: each operand once, the output once, and once more where it is read (beta is not 0). A batch
+ *whose stride is 0 or makes its matrices overlap is counted by what it covers. alpha = 0 means that
+ *A and B are not read and nothing is multiplied.
  */
 #ifndef SHAPE_H
 #define SHAPE_H
@@ -35,11 +38,12 @@ struct shape {
 	uint8_t operation; /* BST_ENUM_OPERATION_* */
 	uint8_t type[3];   /* BST_ENUM_DATA_TYPE_*: of A, B and the output */
 	uint8_t compute;   /* BST_ENUM_COMPUTE_* */
-	uint16_t flags;    /* BST_ENUM_SHAPE_FLAG_*: FLOPS and BYTES say which of the two is known */
+	uint16_t flags; /* BST_ENUM_SHAPE_FLAG_*: FLOPS and BYTES say which of the two is known */
 	uint64_t m, n, k, batch;
 	uint64_t flops;
 	uint64_t bytes;
-	uint32_t extent[SHAPE_EXTENTS]; /* for shape_detail only; meaning by operation, enum conv_extent and so on */
+	uint32_t extent[SHAPE_EXTENTS]; /* for shape_detail only; meaning by operation, enum
+					   conv_extent and so on */
 };
 
 void shape_clear(struct shape *shape, uint8_t library, uint8_t operation);
@@ -57,19 +61,21 @@ enum scalar {
 	SCALAR_OTHER,
 };
 
-/* The value at `p` (host memory, of type BST_ENUM_DATA_TYPE_*): zero or not. NULL and unknown types are unknown. */
+/* The value at `p` (host memory, of type BST_ENUM_DATA_TYPE_*): zero or not. NULL and unknown types
+ * are unknown. */
 enum scalar scalar_at(const void *p, uint8_t type);
 
 struct matrices {
 	uint8_t type;
-	bool pointers;  /* one pointer for each of the batch: taken to be apart */
-	bool by_row;    /* stored row by row */
+	bool pointers; /* one pointer for each of the batch: taken to be apart */
+	bool by_row;   /* stored row by row */
 	int64_t ld;
 	int64_t stride; /* from one of the batch to the next, in elements */
 };
 
 /* Bytes that `batch` matrices of `rows` x `columns` (as stored, columns ld apart) cover. */
-uint64_t matrices_bytes(const struct matrices *matrices, uint64_t rows, uint64_t columns, uint64_t batch);
+uint64_t matrices_bytes(const struct matrices *matrices, uint64_t rows, uint64_t columns,
+			uint64_t batch);
 
 /* D = alpha op(A) op(B) + beta C. */
 struct gemm {
@@ -83,7 +89,8 @@ struct gemm {
 /* A negative size makes a shape of which nothing is known: the real function refuses the call. */
 void shape_of_gemm(struct shape *shape, const struct gemm *gemm);
 
-/* One more GEMM of a grouped call: adds FLOPs and bytes; the sizes stay those of the first, batch counts all. */
+/* One more GEMM of a grouped call: adds FLOPs and bytes; the sizes stay those of the first, batch
+ * counts all. */
 void shape_add_gemm(struct shape *shape, const struct gemm *gemm);
 
 /* y = alpha op(A) x + beta y */
@@ -100,9 +107,10 @@ void shape_of_gemv(struct shape *shape, const struct gemv *gemv);
 struct blas3 {
 	uint8_t operation; /* SYMM, SYRK, SYR2K, SYRKX, TRMM, TRSM, GER */
 	uint8_t compute;
-	int side;      /* cublasSideMode_t: 0 left, 1 right */
+	int side; /* cublasSideMode_t: 0 left, 1 right */
 	int trans;
-	int64_t m, n, k, batch; /* k where it has one, else 0; of SYRK and its kin, the output is n x n */
+	int64_t m, n, k,
+		batch; /* k where it has one, else 0; of SYRK and its kin, the output is n x n */
 	uint8_t type_a, type_c;
 	bool pointers;
 	enum scalar alpha, beta;
@@ -142,7 +150,8 @@ struct conv {
 	enum scalar beta;
 	uint64_t more_bytes; /* z and bias of a fused call */
 };
-/* m, n, k are those of the implicit GEMM of one group: N P Q, K / groups, C / groups R S; batch = groups. */
+/* m, n, k are those of the implicit GEMM of one group: N P Q, K / groups, C / groups R S; batch =
+ * groups. */
 void shape_of_conv(struct shape *shape, const struct conv *conv);
 
 enum attention_extent {
@@ -165,7 +174,8 @@ enum rnn_extent {
 	RNN_PROJECTED,
 };
 
-/* A call of NCCL: m = elements by count, n = ranks (0 unknown), k = root or peer, batch = calls of the group. */
+/* A call of NCCL: m = elements by count, n = ranks (0 unknown), k = root or peer, batch = calls of
+ * the group. */
 struct collective {
 	uint8_t operation, type;
 	uint64_t count;
@@ -173,8 +183,9 @@ struct collective {
 	int64_t peer; /* -1 = none */
 };
 /*
- * bytes is the size as nccl-tests defines it: count x element, times ranks where the count is of one rank's part (all_gather,
- * reduce_scatter, all_to_all, gather, scatter). Unknown where those ranks are.
+ * bytes is the size as nccl-tests defines it: count x element, times ranks where the count is of
+ * one rank's part (all_gather, reduce_scatter, all_to_all, gather, scatter). Unknown where those
+ * ranks are.
  */
 void shape_of_collective(struct shape *shape, const struct collective *collective);
 /* One more call of an NCCL group. */
@@ -183,7 +194,8 @@ void shape_add_collective(struct shape *shape, const struct shape *more);
 /* Is what it computes known? Then calls inside the call need not be looked at. */
 bool shape_known(const struct shape *shape);
 
-/* What the columns of table `shape` do not say, in words: "n=32 c=64 in=56x56 k=64 window=3x3 stride=1x1". Empty if nothing. */
+/* What the columns of table `shape` do not say, in words: "n=32 c=64 in=56x56 k=64 window=3x3
+ * stride=1x1". Empty if nothing. */
 size_t shape_detail(const struct shape *shape, char *text, size_t size);
 
 #endif

@@ -1,4 +1,5 @@
-/* An open-addressed table of ids over an array of shapes, both mapped once and only ever added to. */
+/* An open-addressed table of ids over an array of shapes, both mapped once and only ever added to.
+ */
 #define _GNU_SOURCE
 #include "shapes.h"
 
@@ -11,8 +12,9 @@
 
 #define BUCKETS (2 * SHAPES_LIMIT)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* adding; leaf: nothing is called under it */
-static _Atomic uint32_t *bucket; /* id, 0 = free */
+static pthread_mutex_t lock =
+	PTHREAD_MUTEX_INITIALIZER;   /* adding; leaf: nothing is called under it */
+static _Atomic uint32_t *bucket;     /* id, 0 = free */
 static struct shape *_Atomic shapes; /* by id */
 static _Atomic uint32_t count;
 
@@ -47,7 +49,8 @@ void shapes_after_fork(void)
 
 #define LANES 4
 
-/* Multiplicative hashing by the golden ratio (Knuth, TAOCP 3, 6.4), word by word in lanes that need not wait for each other. */
+/* Multiplicative hashing by the golden ratio (Knuth, TAOCP 3, 6.4), word by word in lanes that need
+ * not wait for each other. */
 static uint32_t hash(const struct shape *shape)
 {
 	uint64_t word[sizeof(*shape) / 8], lane[LANES] = {1, 2, 3, 4}, h = 0;

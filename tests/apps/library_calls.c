@@ -10,18 +10,19 @@
 #include "app.h"
 
 typedef uint64_t W;
-typedef int (*entry)(W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W,
-		     W, W, W, W, W);
+typedef int (*entry)(W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W,
+		     W, W, W, W, W, W, W, W);
 
-struct sim_math_call *sim_math_cublas(void), *sim_math_cublaslt(void), *sim_math_cudnn(void), *sim_math_nccl(void);
+struct sim_math_call *sim_math_cublas(void), *sim_math_cublaslt(void), *sim_math_cudnn(void),
+	*sim_math_nccl(void);
 
 /* Unprototyped: whatever the true prototype, words are passed; they are all of class INTEGER. */
-#define ENTRY(name)    \
-	int name(void); \
+#define ENTRY(name)                                                                                \
+	int name(void);                                                                            \
 	static const entry f_##name __attribute__((unused)) = (entry)(void *)name
 
-#define ENTRY_64(name) \
-	ENTRY(name);   \
+#define ENTRY_64(name)                                                                             \
+	ENTRY(name);                                                                               \
 	ENTRY(name##_64)
 
 static void *handle, *stream;
@@ -77,20 +78,21 @@ static void say(const char *name, const struct expected *x)
 	if (!x->known)
 		printf("%s - - - - - -\n", name);
 	else if (x->no_bytes)
-		printf("%s %" PRIu64 " - %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", name, x->flops,
-		       x->m, x->n, x->k, x->batch);
+		printf("%s %" PRIu64 " - %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", name,
+		       x->flops, x->m, x->n, x->k, x->batch);
 	else
-		printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", name,
-		       x->flops, x->bytes, x->m, x->n, x->k, x->batch);
+		printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		       "\n",
+		       name, x->flops, x->bytes, x->m, x->n, x->k, x->batch);
 }
 
 static int make(const struct call *c, entry f)
 {
 	const W *w = c->word;
 
-	return f(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14],
-		 w[15], w[16], w[17], w[18], w[19], w[20], w[21], w[22], w[23], w[24], w[25], w[26], w[27],
-		 w[28], w[29], w[30], w[31], w[32], w[33]);
+	return f(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12],
+		 w[13], w[14], w[15], w[16], w[17], w[18], w[19], w[20], w[21], w[22], w[23], w[24],
+		 w[25], w[26], w[27], w[28], w[29], w[30], w[31], w[32], w[33]);
 }
 
 static void check_arrived(const struct call *c, const struct sim_math_call *last, const char *name)
@@ -131,8 +133,9 @@ struct type {
 };
 
 static const struct type F32 = {0, 32, false}, F64 = {1, 64, false}, F16 = {2, 16, false},
-			 BF16 = {14, 16, false}, C32 = {4, 64, true}, C64 = {5, 128, true}, I8 = {3, 8, false},
-			 I32 = {10, 32, false}, E4M3 = {28, 8, false}, E5M2 = {29, 8, false}, F4 = {33, 4, false};
+			 BF16 = {14, 16, false}, C32 = {4, 64, true}, C64 = {5, 128, true},
+			 I8 = {3, 8, false}, I32 = {10, 32, false}, E4M3 = {28, 8, false},
+			 E5M2 = {29, 8, false}, F4 = {33, 4, false};
 
 static uint64_t bytes_of(uint64_t elements, struct type t)
 {
@@ -213,12 +216,14 @@ static void gemm_one(const struct gemm *g, const struct way *way, int64_t m, int
 	bool many = g->how & (STRIDED | LISTED);
 	uint64_t count = many ? (uint64_t)batch : 1, mn = (uint64_t)m * n, mk = (uint64_t)m * k,
 		 kn = (uint64_t)k * n;
-	bool once_a = g->how & STRIDED && way->broadcast_a, once_b = g->how & STRIDED && way->broadcast_b;
+	bool once_a = g->how & STRIDED && way->broadcast_a,
+	     once_b = g->how & STRIDED && way->broadcast_b;
 	bool reads_c = way->beta && !way->on_device;
 	struct expected x = {
 		.known = true,
 		.flops = (g->a.is_complex ? 8 : 2) * mn * k * count,
-		.bytes = bytes_of(mk * (once_a ? 1 : count), g->a) + bytes_of(kn * (once_b ? 1 : count), g->b) +
+		.bytes = bytes_of(mk * (once_a ? 1 : count), g->a) +
+			 bytes_of(kn * (once_b ? 1 : count), g->b) +
 			 bytes_of(mn * count, g->c) * (reads_c ? 2 : 1),
 		.m = m,
 		.n = n,
@@ -281,7 +286,8 @@ static void gemm(const struct gemm *g)
 		gemm_one(g, &ways[i], m, 11 + i, 5 + 2 * i, 3 + i);
 }
 
-static void gemm_both(const char *name, entry narrow, const char *name_64, entry wide, struct gemm g)
+static void gemm_both(const char *name, entry narrow, const char *name_64, entry wide,
+		      struct gemm g)
 {
 	g.name = name;
 	g.f = narrow;
@@ -292,8 +298,8 @@ static void gemm_both(const char *name, entry narrow, const char *name_64, entry
 	gemm(&g);
 }
 
-#define GEMM(name, ...)  \
-	ENTRY_64(name);  \
+#define GEMM(name, ...)                                                                            \
+	ENTRY_64(name);                                                                            \
 	gemm_both(#name, f_##name, #name "_64", f_##name##_64, (struct gemm){.how = __VA_ARGS__})
 #define SAME(t) .a = t, .b = t, .c = t, .scalar = t
 
@@ -355,10 +361,14 @@ struct c32 {
 struct c64 {
 	double re, im;
 };
-void cublasSgemm(char, char, int, int, int, float, const void *, int, const void *, int, float, void *, int);
-void cublasDgemm(char, char, int, int, int, double, const void *, int, const void *, int, double, void *, int);
-void cublasCgemm(char, char, int, int, int, struct c32, const void *, int, const void *, int, struct c32, void *, int);
-void cublasZgemm(char, char, int, int, int, struct c64, const void *, int, const void *, int, struct c64, void *, int);
+void cublasSgemm(char, char, int, int, int, float, const void *, int, const void *, int, float,
+		 void *, int);
+void cublasDgemm(char, char, int, int, int, double, const void *, int, const void *, int, double,
+		 void *, int);
+void cublasCgemm(char, char, int, int, int, struct c32, const void *, int, const void *, int,
+		 struct c32, void *, int);
+void cublasZgemm(char, char, int, int, int, struct c64, const void *, int, const void *, int,
+		 struct c64, void *, int);
 
 static void old_gemms(void)
 {
@@ -373,20 +383,25 @@ static void old_gemms(void)
 	EXPECT((int)got[6], 13);
 	EXPECT(got[9], 0x3000);
 	EXPECT((int)got[10], 19);
-	say("cublasSgemm", &(struct expected){true, 2 * 105, 4 * (21 + 35 + 15), 3, 5, 7, 1, false});
+	say("cublasSgemm",
+	    &(struct expected){true, 2 * 105, 4 * (21 + 35 + 15), 3, 5, 7, 1, false});
 	cublasDgemm('C', 'N', 3, 5, 7, 2, a, 13, b, 17, 1, c, 19);
-	say("cublasDgemm", &(struct expected){true, 2 * 105, 8 * (21 + 35 + 30), 3, 5, 7, 1, false});
+	say("cublasDgemm",
+	    &(struct expected){true, 2 * 105, 8 * (21 + 35 + 30), 3, 5, 7, 1, false});
 	cublasCgemm('t', 'c', 3, 5, 7, (struct c32){0, 1}, a, 13, b, 17, (struct c32){0, 0}, c, 19);
-	say("cublasCgemm", &(struct expected){true, 8 * 105, 8 * (21 + 35 + 15), 3, 5, 7, 1, false});
+	say("cublasCgemm",
+	    &(struct expected){true, 8 * 105, 8 * (21 + 35 + 15), 3, 5, 7, 1, false});
 	cublasZgemm('N', 'N', 3, 5, 7, (struct c64){0, 1}, a, 13, b, 17, (struct c64){0, 2}, c, 19);
-	say("cublasZgemm", &(struct expected){true, 8 * 105, 16 * (21 + 35 + 30), 3, 5, 7, 1, false});
+	say("cublasZgemm",
+	    &(struct expected){true, 8 * 105, 16 * (21 + 35 + 30), 3, 5, 7, 1, false});
 }
 
 /* Groups: {m, n, k, count}. */
 static void grouped(const char *name, entry f, bool wide, struct type t, bool ex)
 {
 	static const int64_t groups[3][4] = {{4, 5, 6, 2}, {7, 8, 9, 1}, {10, 1, 3, 5}};
-	static int trans_a[3] = {0, 1, 0}, trans_b[3] = {0, 0, 1}, narrow[4][3], ld[3] = {64, 64, 64};
+	static int trans_a[3] = {0, 1, 0}, trans_b[3] = {0, 0, 1}, narrow[4][3],
+		   ld[3] = {64, 64, 64};
 	static int64_t broad[4][3], ld_64[3] = {64, 64, 64};
 	static double wide_one[3] = {1, 1, 1}, wide_beta[3] = {0, 1, 0};
 	static float one[3] = {1, 1, 1}, beta[3] = {0, 1, 0};
@@ -462,16 +477,18 @@ static void gemv(const char *name, entry f, bool wide, const struct gemv *g)
 		const struct way *way = &ways[i];
 		bool once = g->how & STRIDED && way->broadcast_a;
 		bool trans = way->trans_a != 0, reads = way->beta && !way->on_device;
-		uint64_t many = g->how ? (uint64_t)count : 1, rows = trans ? n : m, columns = trans ? m : n;
-		struct expected x = {true,
-				     (g->a.is_complex ? 8 : 2) * (uint64_t)m * n * many,
-				     bytes_of((uint64_t)m * n * (once ? 1 : many) + columns * many, g->a) +
-					     bytes_of(rows * many, g->y) * (reads ? 2 : 1),
-				     m,
-				     n,
-				     0,
-				     many,
-				     false};
+		uint64_t many = g->how ? (uint64_t)count : 1, rows = trans ? n : m,
+			 columns = trans ? m : n;
+		struct expected x = {
+			true,
+			(g->a.is_complex ? 8 : 2) * (uint64_t)m * n * many,
+			bytes_of((uint64_t)m * n * (once ? 1 : many) + columns * many, g->a) +
+				bytes_of(rows * many, g->y) * (reads ? 2 : 1),
+			m,
+			n,
+			0,
+			many,
+			false};
 		struct call c = {.sizes_are_wide = wide};
 
 		set_pointer_mode(way->on_device);
@@ -505,9 +522,9 @@ static void gemv(const char *name, entry f, bool wide, const struct gemv *g)
 	}
 }
 
-#define GEMV(name, ...)                                                          \
-	ENTRY_64(name);                                                          \
-	gemv(#name, f_##name, false, &(struct gemv){__VA_ARGS__});               \
+#define GEMV(name, ...)                                                                            \
+	ENTRY_64(name);                                                                            \
+	gemv(#name, f_##name, false, &(struct gemv){__VA_ARGS__});                                 \
 	gemv(#name "_64", f_##name##_64, true, &(struct gemv){__VA_ARGS__})
 
 static void gemvs(void)
@@ -534,7 +551,8 @@ static void gemvs(void)
 	GEMV(cublasTSSgemvStridedBatched, STRIDED, BF16, F32, F32);
 }
 
-/* --- triangles and symmetric matrices ----------------------------------------------------------- */
+/* --- triangles and symmetric matrices -----------------------------------------------------------
+ */
 
 enum kind {
 	GER,
@@ -557,10 +575,12 @@ static struct type real_of(struct type t)
 }
 
 /* The arguments of each family, in the order of the manual. */
-static void blas3_words(struct call *c, enum kind kind, struct type t, struct type alpha_type, bool beta, bool right)
+static void blas3_words(struct call *c, enum kind kind, struct type t, struct type alpha_type,
+			bool beta, bool right)
 {
 	bool two_sides = kind == SYMM || kind >= TRMM, rank = kind >= SYRK && kind <= HERKX;
-	struct type beta_type = kind == HERK || kind == HER2K || kind == HERKX ? real_of(t) : alpha_type;
+	struct type beta_type =
+		kind == HERK || kind == HER2K || kind == HERKX ? real_of(t) : alpha_type;
 
 	pointer(c, handle);
 	if (two_sides)
@@ -606,42 +626,55 @@ static void blas3_words(struct call *c, enum kind kind, struct type t, struct ty
 
 static struct expected blas3_expected(enum kind kind, struct type t, bool beta, bool right)
 {
-	uint64_t side = right ? 7 : 12, mn = 12 * 7, triangle = side * (side + 1) / 2, output = 9 * 10 / 2;
+	uint64_t side = right ? 7 : 12, mn = 12 * 7, triangle = side * (side + 1) / 2,
+		 output = 9 * 10 / 2;
 	uint64_t flop = t.is_complex ? 4 : 1;
 	unsigned moves = beta ? 2 : 1;
 
 	switch (kind) {
 	case GER:
-		return (struct expected){true, flop * 2 * mn, bytes_of(12 + 7 + 2 * mn, t), 12, 7, 0, 1, false};
+		return (struct expected){
+			true, flop * 2 * mn, bytes_of(12 + 7 + 2 * mn, t), 12, 7, 0, 1, false};
 	case SYMM:
-		return (struct expected){true, flop * 2 * mn * side, bytes_of(triangle + mn + moves * mn, t), 12, 7,
-					 0,    1,		     false};
-	case SYRK:
-	case HERK:
-	case SYRK_TYPED:
-		return (struct expected){true, flop * 9 * 10 * 4, bytes_of(36 + moves * output, t), 9, 9, 4, 1,
-					 false};
-	case SYR2K:
-	case HER2K:
-		return (struct expected){true, flop * 2 * 9 * 10 * 4, bytes_of(72 + moves * output, t), 9, 9, 4, 1,
-					 false};
-	case SYRKX:
-	case HERKX:
-		return (struct expected){true, flop * 9 * 10 * 4, bytes_of(72 + moves * output, t), 9, 9, 4, 1,
-					 false};
-	default:
 		return (struct expected){true,
-					 flop * mn * side * (kind == TRSM_LISTED ? 6 : 1),
-					 bytes_of((triangle + 2 * mn) * (kind == TRSM_LISTED ? 6 : 1), t),
+					 flop * 2 * mn * side,
+					 bytes_of(triangle + mn + moves * mn, t),
 					 12,
 					 7,
 					 0,
-					 kind == TRSM_LISTED ? 6 : 1,
+					 1,
 					 false};
+	case SYRK:
+	case HERK:
+	case SYRK_TYPED:
+		return (struct expected){
+			true, flop * 9 * 10 * 4, bytes_of(36 + moves * output, t), 9, 9, 4, 1,
+			false};
+	case SYR2K:
+	case HER2K:
+		return (struct expected){
+			true, flop * 2 * 9 * 10 * 4, bytes_of(72 + moves * output, t), 9, 9, 4, 1,
+			false};
+	case SYRKX:
+	case HERKX:
+		return (struct expected){
+			true, flop * 9 * 10 * 4, bytes_of(72 + moves * output, t), 9, 9, 4, 1,
+			false};
+	default:
+		return (struct expected){
+			true,
+			flop * mn * side * (kind == TRSM_LISTED ? 6 : 1),
+			bytes_of((triangle + 2 * mn) * (kind == TRSM_LISTED ? 6 : 1), t),
+			12,
+			7,
+			0,
+			kind == TRSM_LISTED ? 6 : 1,
+			false};
 	}
 }
 
-static void blas3(const char *name, entry f, bool wide, enum kind kind, struct type t, struct type alpha)
+static void blas3(const char *name, entry f, bool wide, enum kind kind, struct type t,
+		  struct type alpha)
 {
 	set_pointer_mode(false);
 	for (int way = 0; way < 4; way++) {
@@ -654,9 +687,9 @@ static void blas3(const char *name, entry f, bool wide, enum kind kind, struct t
 	}
 }
 
-#define BLAS3(name, kind, t, alpha)                               \
-	ENTRY_64(name);                                           \
-	blas3(#name, f_##name, false, kind, t, alpha);            \
+#define BLAS3(name, kind, t, alpha)                                                                \
+	ENTRY_64(name);                                                                            \
+	blas3(#name, f_##name, false, kind, t, alpha);                                             \
 	blas3(#name "_64", f_##name##_64, true, kind, t, alpha)
 
 static void triangles(void)
@@ -723,12 +756,14 @@ struct lt {
 	uint64_t reads_c; /* 1 if C must be counted */
 };
 
-static void *lt_layout(struct type t, uint64_t rows, uint64_t columns, const struct lt *l, bool broadcast)
+static void *lt_layout(struct type t, uint64_t rows, uint64_t columns, const struct lt *l,
+		       bool broadcast)
 {
 	int64_t offset = broadcast ? 0 : (int64_t)(rows * columns);
 	void *made;
 
-	CHECK(cublasLtMatrixLayoutCreate(&made, t.cuda, rows, columns, (int64_t)(l->order ? columns : rows)));
+	CHECK(cublasLtMatrixLayoutCreate(&made, t.cuda, rows, columns,
+					 (int64_t)(l->order ? columns : rows)));
 	CHECK(cublasLtMatrixLayoutSetAttribute(made, 1, &l->order, 4));
 	CHECK(cublasLtMatrixLayoutSetAttribute(made, 5, &l->batch, 4));
 	CHECK(cublasLtMatrixLayoutSetAttribute(made, 6, &offset, 8));
@@ -741,8 +776,10 @@ static void lt_matmul(const struct lt *l)
 	uint64_t m = 48, n = 40, k = 32, batch = (uint64_t)l->batch;
 	struct expected x = {true,
 			     2 * m * n * k * batch,
-			     bytes_of(m * k * batch, l->a) + bytes_of(k * n * (l->broadcast_b ? 1 : batch), l->b) +
-				     bytes_of(m * n * batch, l->d) + l->reads_c * bytes_of(m * n * batch, l->c),
+			     bytes_of(m * k * batch, l->a) +
+				     bytes_of(k * n * (l->broadcast_b ? 1 : batch), l->b) +
+				     bytes_of(m * n * batch, l->d) +
+				     l->reads_c * bytes_of(m * n * batch, l->c),
 			     m,
 			     n,
 			     k,
@@ -785,12 +822,14 @@ static void lt_matmul(const struct lt *l)
 
 static void lt_matmuls(void)
 {
-	lt_matmul(&(struct lt){BF16, BF16, BF16, BF16, F32, 68, 1, 0, 0, 0, 1, false, false, false, 0});
+	lt_matmul(&(struct lt){BF16, BF16, BF16, BF16, F32, 68, 1, 0, 0, 0, 1, false, false, false,
+			       0});
 	lt_matmul(&(struct lt){F32, F32, F32, F32, F32, 77, 0, 1, 0, 0, 1, true, false, false, 1});
 	/* row by row; scalars on the device */
 	lt_matmul(&(struct lt){F16, F16, F16, F16, F32, 68, 0, 0, 1, 1, 1, true, false, false, 0});
 	/* fp8 as PyTorch does: no C, its layout of the bias's type */
-	lt_matmul(&(struct lt){E4M3, E5M2, BF16, E4M3, F32, 68, 1, 0, 0, 0, 1, false, true, false, 0});
+	lt_matmul(&(struct lt){E4M3, E5M2, BF16, E4M3, F32, 68, 1, 0, 0, 0, 1, false, true, false,
+			       0});
 	lt_matmul(&(struct lt){I8, I8, I32, I32, I32, 72, 1, 0, 0, 0, 1, false, false, false, 0});
 	lt_matmul(&(struct lt){F4, F4, BF16, BF16, F32, 68, 1, 0, 0, 0, 1, false, true, false, 0});
 	/* batches, one with the same B for all */
@@ -813,7 +852,8 @@ int cudnnCreateRNNDataDescriptor(void **);
 int cudnnSetTensorNdDescriptor(void *, int, int, const int *, const int *);
 int cudnnSetFilterNdDescriptor(void *, int, int, int, const int *);
 int cudnnSetConvolutionNdDescriptor(void *, int, const int *, const int *, const int *, int, int);
-int cudnnSetRNNDescriptor_v8(void *, int, int, int, int, int, int, int, int, int, int, int, int, void *, unsigned);
+int cudnnSetRNNDescriptor_v8(void *, int, int, int, int, int, int, int, int, int, int, int, int,
+			     void *, unsigned);
 int cudnnSetRNNDataDescriptor(void *, int, int, int, int, int, const int *, void *);
 
 static void *cudnn;
@@ -847,10 +887,11 @@ struct convolution {
 };
 
 static const struct convolution convolutions[] = {
-	{0, 32, 4, {8, 16, 14, 14}, {32, 16, 3, 3}, {8, 32, 12, 12}, 1},	  /* float */
-	{2, 16, 4, {4, 24, 15, 15}, {48, 6, 5, 5}, {4, 48, 6, 6}, 2},		  /* half, 4 groups */
-	{9, 16, 4, {4, 10, 9, 9}, {10, 1, 3, 3}, {4, 10, 7, 7}, 1},		  /* depthwise */
-	{1, 64, 5, {2, 3, 6, 7, 8}, {5, 3, 2, 2, 2}, {2, 5, 5, 6, 7}, 1},	  /* double, three dimensions */
+	{0, 32, 4, {8, 16, 14, 14}, {32, 16, 3, 3}, {8, 32, 12, 12}, 1},  /* float */
+	{2, 16, 4, {4, 24, 15, 15}, {48, 6, 5, 5}, {4, 48, 6, 6}, 2},     /* half, 4 groups */
+	{9, 16, 4, {4, 10, 9, 9}, {10, 1, 3, 3}, {4, 10, 7, 7}, 1},       /* depthwise */
+	{1, 64, 5, {2, 3, 6, 7, 8}, {5, 3, 2, 2, 2}, {2, 5, 5, 6, 7}, 1}, /* double, three
+									     dimensions */
 };
 
 static uint64_t product(const int *size, int dims)
@@ -868,9 +909,11 @@ static void convolve(const struct convolution *v, bool beta)
 	ENTRY(cudnnConvolutionBackwardData);
 	ENTRY(cudnnConvolutionBackwardFilter);
 	ENTRY(cudnnConvolutionBiasActivationForward);
-	int pad[3] = {0}, stride[3] = {v->stride, v->stride, v->stride}, dilation[3] = {1, 1, 1}, bias[5] = {1, v->w[0], 1, 1, 1};
+	int pad[3] = {0}, stride[3] = {v->stride, v->stride, v->stride}, dilation[3] = {1, 1, 1},
+	    bias[5] = {1, v->w[0], 1, 1, 1};
 	uint64_t x = product(v->x, v->dims), w = product(v->w, v->dims), y = product(v->y, v->dims);
-	uint64_t window = w / (uint64_t)v->w[0], groups = (uint64_t)(v->x[1] / v->w[1]), size = v->bits / 8;
+	uint64_t window = w / (uint64_t)v->w[0], groups = (uint64_t)(v->x[1] / v->w[1]),
+		 size = v->bits / 8;
 	struct expected e = {true,
 			     2 * y * window,
 			     size * (x + w + y),
@@ -880,7 +923,8 @@ static void convolve(const struct convolution *v, bool beta)
 			     groups,
 			     false};
 	struct type scale = v->type == 1 ? F64 : F32;
-	void *xd = tensor(v->type, v->dims, v->x, v->type == 2), *yd = tensor(v->type, v->dims, v->y, v->type == 2);
+	void *xd = tensor(v->type, v->dims, v->x, v->type == 2),
+	     *yd = tensor(v->type, v->dims, v->y, v->type == 2);
 	void *bd = tensor(v->type, v->dims, bias, false), *wd, *desc;
 	const uint64_t plain = e.bytes;
 	struct call c;
@@ -888,36 +932,44 @@ static void convolve(const struct convolution *v, bool beta)
 	CHECK(cudnnCreateFilterDescriptor(&wd));
 	CHECK(cudnnSetFilterNdDescriptor(wd, v->type, 0, v->dims, v->w));
 	CHECK(cudnnCreateConvolutionDescriptor(&desc));
-	CHECK(cudnnSetConvolutionNdDescriptor(desc, v->dims - 2, pad, stride, dilation, 1, v->type == 1 ? 1 : 0));
+	CHECK(cudnnSetConvolutionNdDescriptor(desc, v->dims - 2, pad, stride, dilation, 1,
+					      v->type == 1 ? 1 : 0));
 
-	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)scalar(scale, true), (W)(uintptr_t)xd, 0x100,
-				   (W)(uintptr_t)wd, 0x200, (W)(uintptr_t)desc, 1, 0x300, 64,
+	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)scalar(scale, true),
+				   (W)(uintptr_t)xd, 0x100, (W)(uintptr_t)wd, 0x200,
+				   (W)(uintptr_t)desc, 1, 0x300, 64,
 				   (W)(uintptr_t)scalar(scale, beta), (W)(uintptr_t)yd, 0x400},
 			  .count = 13};
 	e.bytes = plain + (beta ? size * y : 0);
 	call("cudnnConvolutionForward", f_cudnnConvolutionForward, &c, sim_math_cudnn(), &e);
 
-	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)scalar(scale, true), (W)(uintptr_t)wd, 0x100,
-				   (W)(uintptr_t)yd, 0x200, (W)(uintptr_t)desc, 1, 0x300, 64,
+	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)scalar(scale, true),
+				   (W)(uintptr_t)wd, 0x100, (W)(uintptr_t)yd, 0x200,
+				   (W)(uintptr_t)desc, 1, 0x300, 64,
 				   (W)(uintptr_t)scalar(scale, beta), (W)(uintptr_t)xd, 0x400},
 			  .count = 13};
 	e.bytes = plain + (beta ? size * x : 0);
-	call("cudnnConvolutionBackwardData", f_cudnnConvolutionBackwardData, &c, sim_math_cudnn(), &e);
+	call("cudnnConvolutionBackwardData", f_cudnnConvolutionBackwardData, &c, sim_math_cudnn(),
+	     &e);
 
-	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)scalar(scale, true), (W)(uintptr_t)xd, 0x100,
-				   (W)(uintptr_t)yd, 0x200, (W)(uintptr_t)desc, 1, 0x300, 64,
+	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)scalar(scale, true),
+				   (W)(uintptr_t)xd, 0x100, (W)(uintptr_t)yd, 0x200,
+				   (W)(uintptr_t)desc, 1, 0x300, 64,
 				   (W)(uintptr_t)scalar(scale, beta), (W)(uintptr_t)wd, 0x400},
 			  .count = 13};
 	e.bytes = plain + (beta ? size * w : 0);
-	call("cudnnConvolutionBackwardFilter", f_cudnnConvolutionBackwardFilter, &c, sim_math_cudnn(), &e);
+	call("cudnnConvolutionBackwardFilter", f_cudnnConvolutionBackwardFilter, &c,
+	     sim_math_cudnn(), &e);
 
-	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)scalar(scale, true), (W)(uintptr_t)xd, 0x100,
-				   (W)(uintptr_t)wd, 0x200, (W)(uintptr_t)desc, 1, 0x300, 64,
-				   (W)(uintptr_t)scalar(scale, beta), (W)(uintptr_t)yd, 0x500, (W)(uintptr_t)bd, 0x600,
-				   0x700, (W)(uintptr_t)yd, 0x400},
+	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)scalar(scale, true),
+				   (W)(uintptr_t)xd, 0x100, (W)(uintptr_t)wd, 0x200,
+				   (W)(uintptr_t)desc, 1, 0x300, 64,
+				   (W)(uintptr_t)scalar(scale, beta), (W)(uintptr_t)yd, 0x500,
+				   (W)(uintptr_t)bd, 0x600, 0x700, (W)(uintptr_t)yd, 0x400},
 			  .count = 18};
 	e.bytes = plain + size * (uint64_t)v->w[0] + (beta ? size * y : 0);
-	call("cudnnConvolutionBiasActivationForward", f_cudnnConvolutionBiasActivationForward, &c, sim_math_cudnn(), &e);
+	call("cudnnConvolutionBiasActivationForward", f_cudnnConvolutionBiasActivationForward, &c,
+	     sim_math_cudnn(), &e);
 }
 
 /* An LSTM of two layers, both directions; a GRU of one. */
@@ -939,21 +991,59 @@ static void recur(int cell, int layers, int directions)
 	e.bytes = 4 * steps * (input + ways * hidden) + 4 * weights;
 	e.batch = (uint64_t)layers * ways;
 	CHECK(cudnnCreateRNNDescriptor(&desc));
-	CHECK(cudnnSetRNNDescriptor_v8(desc, 0, cell, 0, directions, 0, 0, 0, 0, (int)input, (int)hidden, (int)hidden,
-				       layers, NULL, 0));
+	CHECK(cudnnSetRNNDescriptor_v8(desc, 0, cell, 0, directions, 0, 0, 0, 0, (int)input,
+				       (int)hidden, (int)hidden, layers, NULL, 0));
 	CHECK(cudnnCreateRNNDataDescriptor(&data));
 	CHECK(cudnnSetRNNDataDescriptor(data, 0, 0, 7, 3, (int)input, lengths, NULL));
-	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)desc, 1, 0x10, (W)(uintptr_t)data, 0x20, 0x30,
-				   0x40, 0x50, 0x60, 0x70, 0x80, 0x90, 0xa0, 4 * weights, 0xb0, 0xc0, 0xd0, 0xe0, 0xf0},
+	c = (struct call){.word = {(W)(uintptr_t)cudnn,
+				   (W)(uintptr_t)desc,
+				   1,
+				   0x10,
+				   (W)(uintptr_t)data,
+				   0x20,
+				   0x30,
+				   0x40,
+				   0x50,
+				   0x60,
+				   0x70,
+				   0x80,
+				   0x90,
+				   0xa0,
+				   4 * weights,
+				   0xb0,
+				   0xc0,
+				   0xd0,
+				   0xe0,
+				   0xf0},
 			  .count = 20};
 	call("cudnnRNNForward", f_cudnnRNNForward, &c, sim_math_cudnn(), &e);
-	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)desc, 0x10, 0x20, 0x30, 0x40, (W)(uintptr_t)data,
-				   0x50, 0x60, 0x70, 0x80, 0x90, 0xa0, 0xb0, 0xc0, 0xd0, 4 * weights, 0xe0, 0xf0, 0x11,
-				   0x12, 0x13},
+	c = (struct call){.word = {(W)(uintptr_t)cudnn,
+				   (W)(uintptr_t)desc,
+				   0x10,
+				   0x20,
+				   0x30,
+				   0x40,
+				   (W)(uintptr_t)data,
+				   0x50,
+				   0x60,
+				   0x70,
+				   0x80,
+				   0x90,
+				   0xa0,
+				   0xb0,
+				   0xc0,
+				   0xd0,
+				   4 * weights,
+				   0xe0,
+				   0xf0,
+				   0x11,
+				   0x12,
+				   0x13},
 			  .count = 22};
 	call("cudnnRNNBackwardData_v8", f_cudnnRNNBackwardData_v8, &c, sim_math_cudnn(), &e);
-	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)desc, 0, 0x10, (W)(uintptr_t)data, 0x20, 0x30,
-				   0x40, 0x50, 0x60, 4 * weights, 0x70, 0x80, 0x90, 0xa0, 0xb0},
+	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)desc, 0, 0x10,
+				   (W)(uintptr_t)data, 0x20, 0x30, 0x40, 0x50, 0x60, 4 * weights,
+				   0x70, 0x80, 0x90, 0xa0, 0xb0},
 			  .count = 16};
 	call("cudnnRNNBackwardWeights_v8", f_cudnnRNNBackwardWeights_v8, &c, sim_math_cudnn(), &e);
 }
@@ -1020,10 +1110,12 @@ static void *matmul(void *a, void *b, void *c)
 	return op;
 }
 
-/* From operations to a plan, by heuristics as frontends do: the configuration comes back from the library. */
+/* From operations to a plan, by heuristics as frontends do: the configuration comes back from the
+ * library. */
 static void *plan_of(void **operations, int count)
 {
-	void *graph = backend(15), *heuristic = backend(4), *config = backend(3), *engine = backend(2), *plan = backend(5);
+	void *graph = backend(15), *heuristic = backend(4), *config = backend(3),
+	     *engine = backend(2), *plan = backend(5);
 	int64_t got = 0;
 
 	CHECK(cudnnBackendSetAttribute(graph, 801, 15, count, operations));
@@ -1055,8 +1147,10 @@ static void execute(void *plan, const struct expected *x)
 /* relu(conv(x, w) + bias): the convolution's output is virtual. */
 static void *plan_of_convolution(struct expected *x)
 {
-	int64_t xs[] = {8, 16, 14, 14}, ws[] = {32, 16, 3, 3}, ys[] = {8, 32, 12, 12}, bs[] = {1, 32, 1, 1}, stride[] = {1, 1};
-	void *conv = rule(1, 100), *op = backend(10), *add = backend(13), *relu = backend(13), *ops[3] = {op, add, relu};
+	int64_t xs[] = {8, 16, 14, 14}, ws[] = {32, 16, 3, 3}, ys[] = {8, 32, 12, 12},
+		bs[] = {1, 32, 1, 1}, stride[] = {1, 1};
+	void *conv = rule(1, 100), *op = backend(10), *add = backend(13), *relu = backend(13),
+	     *ops[3] = {op, add, relu};
 	void *tx = backend_tensor(1, 2, 4, xs, false), *tw = backend_tensor(2, 2, 4, ws, false);
 	void *ty = backend_tensor(3, 0, 4, ys, true), *tb = backend_tensor(4, 2, 4, bs, false);
 	void *ts = backend_tensor(5, 0, 4, ys, true), *tz = backend_tensor(6, 2, 4, ys, false);
@@ -1073,15 +1167,24 @@ static void *plan_of_convolution(struct expected *x)
 	link_to(add, 753, ts);
 	link_to(relu, 751, ts);
 	link_to(relu, 753, tz);
-	*x = (struct expected){true, 2 * y * 16 * 9, 2 * (8 * 16 * 14 * 14 + 32 * 16 * 9 + 32 + y), 8 * 12 * 12, 32, 144, 1, false};
+	*x = (struct expected){true,
+			       2 * y * 16 * 9,
+			       2 * (8 * 16 * 14 * 14 + 32 * 16 * 9 + 32 + y),
+			       8 * 12 * 12,
+			       32,
+			       144,
+			       1,
+			       false};
 	return plan_of(ops, 3);
 }
 
 static void *plan_of_gradient(int kind, struct expected *x)
 {
 	int64_t xs[] = {8, 16, 14, 14}, ws[] = {32, 16, 3, 3}, ys[] = {8, 32, 12, 12};
-	int first = kind == 12 ? 706 : 712; /* of the attributes of backward data, of backward filter */
-	void *op = backend(kind), *tx = backend_tensor(1, 2, 4, xs, false), *tw = backend_tensor(2, 2, 4, ws, false);
+	int first =
+		kind == 12 ? 706 : 712; /* of the attributes of backward data, of backward filter */
+	void *op = backend(kind), *tx = backend_tensor(1, 2, 4, xs, false),
+	     *tw = backend_tensor(2, 2, 4, ws, false);
 	void *ty = backend_tensor(3, 2, 4, ys, false);
 	float beta = kind == 12 ? 1 : 0;
 	uint64_t y = 8 * 32 * 12 * 12, nx = 8 * 16 * 14 * 14;
@@ -1092,38 +1195,60 @@ static void *plan_of_gradient(int kind, struct expected *x)
 	link_to(op, first + 4, tx);
 	link_to(op, first + 5, ty);
 	CHECK(cudnnBackendFinalize(op));
-	*x = (struct expected){true, 2 * y * 144, 2 * (nx + 32 * 144 + y) + (kind == 12 ? 2 * nx : 0), 8 * 144, 32, 144, 1, false};
+	*x = (struct expected){
+		true,    2 * y * 144, 2 * (nx + 32 * 144 + y) + (kind == 12 ? 2 * nx : 0),
+		8 * 144, 32,          144,
+		1,       false};
 	return plan_of(&op, 1);
 }
 
 static void *plan_of_matmul(struct expected *x)
 {
 	int64_t as[] = {6, 20, 30}, bs[] = {1, 30, 40}, cs[] = {6, 20, 40};
-	void *op = matmul(backend_tensor(1, 9, 3, as, false), backend_tensor(2, 9, 3, bs, false), backend_tensor(3, 0, 3, cs, false));
+	void *op = matmul(backend_tensor(1, 9, 3, as, false), backend_tensor(2, 9, 3, bs, false),
+			  backend_tensor(3, 0, 3, cs, false));
 
-	*x = (struct expected){true, 2 * 6 * 20 * 30 * 40, 2 * (6 * 20 * 30 + 30 * 40) + 4 * 6 * 20 * 40, 20, 40, 30, 6, false};
+	*x = (struct expected){true,
+			       2 * 6 * 20 * 30 * 40,
+			       2 * (6 * 20 * 30 + 30 * 40) + 4 * 6 * 20 * 40,
+			       20,
+			       40,
+			       30,
+			       6,
+			       false};
 	return plan_of(&op, 1);
 }
 
 /* softmax(Q K) V with fewer heads of K and V than of Q; scores and probabilities are virtual. */
 static void *plan_of_attention(struct expected *x)
 {
-	int64_t q[] = {2, 8, 64, 32}, k[] = {2, 2, 32, 128}, s[] = {2, 8, 64, 128}, v[] = {2, 2, 128, 16}, o[] = {2, 8, 64, 16};
+	int64_t q[] = {2, 8, 64, 32}, k[] = {2, 2, 32, 128}, s[] = {2, 8, 64, 128},
+		v[] = {2, 2, 128, 16}, o[] = {2, 8, 64, 16};
 	void *ts = backend_tensor(3, 0, 4, s, true), *tp = backend_tensor(4, 2, 4, s, true);
-	void *first = matmul(backend_tensor(1, 2, 4, q, false), backend_tensor(2, 2, 4, k, false), ts);
-	void *softmax = backend(13), *second = matmul(tp, backend_tensor(5, 2, 4, v, false), backend_tensor(6, 2, 4, o, false));
+	void *first =
+		matmul(backend_tensor(1, 2, 4, q, false), backend_tensor(2, 2, 4, k, false), ts);
+	void *softmax = backend(13), *second = matmul(tp, backend_tensor(5, 2, 4, v, false),
+						      backend_tensor(6, 2, 4, o, false));
 	void *ops[3] = {first, softmax, second};
 
 	link_to(softmax, 751, ts);
 	link_to(softmax, 753, tp);
-	*x = (struct expected){true, 2 * 16 * 64 * 128 * (32 + 16), 2 * (16 * 64 * 32 + 4 * 32 * 128 + 4 * 128 * 16 + 16 * 64 * 16), 64, 128, 32, 16, false};
+	*x = (struct expected){true,
+			       2 * 16 * 64 * 128 * (32 + 16),
+			       2 * (16 * 64 * 32 + 4 * 32 * 128 + 4 * 128 * 16 + 16 * 64 * 16),
+			       64,
+			       128,
+			       32,
+			       16,
+			       false};
 	return plan_of(ops, 3);
 }
 
 /* The one operation that newer versions have. */
 static void *plan_of_sdpa(struct expected *x)
 {
-	int64_t q[] = {2, 8, 64, 32}, k[] = {2, 8, 128, 32}, v[] = {2, 8, 128, 16}, o[] = {2, 8, 64, 16};
+	int64_t q[] = {2, 8, 64, 32}, k[] = {2, 8, 128, 32}, v[] = {2, 8, 128, 16},
+		o[] = {2, 8, 64, 16};
 	void *op = backend(41);
 
 	link_to(op, 2800, backend_tensor(1, 9, 4, q, false));
@@ -1131,7 +1256,14 @@ static void *plan_of_sdpa(struct expected *x)
 	link_to(op, 2802, backend_tensor(3, 9, 4, v, false));
 	link_to(op, 2803, backend_tensor(4, 9, 4, o, false));
 	CHECK(cudnnBackendFinalize(op));
-	*x = (struct expected){true, 2 * 16 * 64 * 128 * (32 + 16), 2 * 16 * (64 * 32 + 128 * 32 + 128 * 16 + 64 * 16), 64, 128, 32, 16, false};
+	*x = (struct expected){true,
+			       2 * 16 * 64 * 128 * (32 + 16),
+			       2 * 16 * (64 * 32 + 128 * 32 + 128 * 16 + 64 * 16),
+			       64,
+			       128,
+			       32,
+			       16,
+			       false};
 	return plan_of(&op, 1);
 }
 
@@ -1174,7 +1306,8 @@ struct collective {
 	bool per_rank;
 };
 
-static void collective(const struct collective *v, uint64_t count, int type, unsigned bytes, bool waits)
+static void collective(const struct collective *v, uint64_t count, int type, unsigned bytes,
+		       bool waits)
 {
 	struct expected x = {true, 0, count * bytes * (v->per_rank ? 4 : 1), count, 4, 0, 1, false};
 	struct call c = {0};
@@ -1198,13 +1331,14 @@ static void collective(const struct collective *v, uint64_t count, int type, uns
 	call(v->name, v->f, &c, sim_math_nccl(), &x);
 }
 
-#define COLLECTIVE(name, words, per_rank)                                                   \
-	ENTRY(name);                                                                        \
+#define COLLECTIVE(name, words, per_rank)                                                          \
+	ENTRY(name);                                                                               \
 	collective(&(struct collective){#name, f_##name, words, per_rank}, 1000, 7, 4, false)
 
 static void collectives(void)
 {
-	static const struct collective in_group[2] = {{"ncclSend", NULL, "ictp", false}, {"ncclRecv", NULL, "octp", false}};
+	static const struct collective in_group[2] = {{"ncclSend", NULL, "ictp", false},
+						      {"ncclRecv", NULL, "octp", false}};
 	struct collective v;
 
 	COLLECTIVE(ncclAllReduce, "ioctr", false);
@@ -1218,7 +1352,8 @@ static void collectives(void)
 	COLLECTIVE(ncclAlltoAll, "ioct", true);
 	COLLECTIVE(ncclGather, "ioctp", true);
 	COLLECTIVE(ncclScatter, "ioctp", true);
-	/* groups: one of two all-reduces inside another, one of a send and a receive, an empty one */
+	/* groups: one of two all-reduces inside another, one of a send and a receive, an empty one
+	 */
 	v = (struct collective){"ncclAllReduce", f_ncclAllReduce, "ioctr", false};
 	CHECK(ncclGroupStart());
 	CHECK(ncclGroupStart());
@@ -1240,7 +1375,8 @@ static void collectives(void)
 	CHECK(ncclGroupEnd());
 }
 
-/* --- in a stream capture -------------------------------------------------------------------------- */
+/* --- in a stream capture
+ * -------------------------------------------------------------------------- */
 
 /* Each library once inside a capture, then three replays. */
 static void captured(void)

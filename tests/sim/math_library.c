@@ -1,9 +1,9 @@
-/* math_library: stand-in libcublas, libcublasLt, libcudnn and libnccl. Every entry point that the shim
- * hooks notes the words it was called with, launches a kernel or two through the driver, as the real
- * ones do, and returns success. Getters work. Built once for each library with its number.
+/* math_library: stand-in libcublas, libcublasLt, libcudnn and libnccl. Every entry point that the
+ * shim hooks notes the words it was called with, launches a kernel or two through the driver, as
+ * the real ones do, and returns success. Getters work. Built once for each library with its number.
  *
- * All arguments but the scalars of cublas.h's API are of class INTEGER, so that a function that takes
- * words sees each of them in its place whatever the true prototype. */
+ * All arguments but the scalars of cublas.h's API are of class INTEGER, so that a function that
+ * takes words sees each of them in its place whatever the true prototype. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -16,10 +16,10 @@
 #include "math_call.h"
 #include "sim.h"
 
-#define CUBLAS	 1
+#define CUBLAS 1
 #define CUBLASLT 2
-#define CUDNN	 3
-#define NCCL	 4
+#define CUDNN 3
+#define NCCL 4
 
 #define WORDS 34
 
@@ -76,23 +76,24 @@ static void note(const char *name, const uint64_t *words)
 	last.count++;
 }
 
-#define PARAMETERS                                                                               \
-	uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,      \
-		uint64_t h, uint64_t i, uint64_t j, uint64_t k, uint64_t l, uint64_t m,          \
-		uint64_t n, uint64_t o, uint64_t p, uint64_t q, uint64_t r, uint64_t s,          \
-		uint64_t t, uint64_t u, uint64_t v, uint64_t w, uint64_t x, uint64_t y,          \
-		uint64_t z, uint64_t a2, uint64_t b2, uint64_t c2, uint64_t d2, uint64_t e2,     \
+#define PARAMETERS                                                                                 \
+	uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,        \
+		uint64_t h, uint64_t i, uint64_t j, uint64_t k, uint64_t l, uint64_t m,            \
+		uint64_t n, uint64_t o, uint64_t p, uint64_t q, uint64_t r, uint64_t s,            \
+		uint64_t t, uint64_t u, uint64_t v, uint64_t w, uint64_t x, uint64_t y,            \
+		uint64_t z, uint64_t a2, uint64_t b2, uint64_t c2, uint64_t d2, uint64_t e2,       \
 		uint64_t f2, uint64_t g2, uint64_t h2
-#define ARGUMENTS \
-	a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, a2, b2, c2, d2, e2, f2, g2, h2
+#define ARGUMENTS                                                                                  \
+	a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, a2, b2, c2,  \
+		d2, e2, f2, g2, h2
 
 static int called(const char *name, const uint64_t *words);
 
-#define ENTRY(name)                                              \
-	SIM_ENTRY int name(PARAMETERS);                          \
-	SIM_ENTRY int name(PARAMETERS)                           \
-	{                                                        \
-		return called(#name, (uint64_t[]){ARGUMENTS});   \
+#define ENTRY(name)                                                                                \
+	SIM_ENTRY int name(PARAMETERS);                                                            \
+	SIM_ENTRY int name(PARAMETERS)                                                             \
+	{                                                                                          \
+		return called(#name, (uint64_t[]){ARGUMENTS});                                     \
 	}
 
 #define GETTER(name, LIBRARY)
@@ -119,7 +120,7 @@ static int called(const char *name, const uint64_t *words);
 #define IF_CUDNN(...)
 #define IF_NCCL(...) __VA_ARGS__
 #endif
-#define CALL(name, LIBRARY, FAMILY, TYPE)    IF_##LIBRARY(ENTRY(name))
+#define CALL(name, LIBRARY, FAMILY, TYPE) IF_##LIBRARY(ENTRY(name))
 #define CALL_64(name, LIBRARY, FAMILY, TYPE) IF_##LIBRARY(ENTRY(name) ENTRY(name##_64))
 #include "../../shim/library.def"
 
@@ -171,8 +172,9 @@ SIM_ENTRY int cublasGetMathMode(struct handle *h, int *mode)
 }
 
 /* As the real one, cublasGemmEx does its work by a call of cublasLt. */
-int cublasLtMatmul(void *, void *, const void *, const void *, void *, const void *, void *, const void *,
-		   const void *, void *, void *, void *, const void *, void *, size_t, void *);
+int cublasLtMatmul(void *, void *, const void *, const void *, void *, const void *, void *,
+		   const void *, const void *, void *, void *, void *, const void *, void *, size_t,
+		   void *);
 
 static bool is_v1(const char *name)
 {
@@ -197,8 +199,8 @@ static int called(const char *name, const uint64_t *words)
 		abort();
 	}
 	if (!strcmp(name, "cublasGemmEx"))
-		return cublasLtMatmul(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-				      NULL, NULL, NULL, 0, h->stream);
+		return cublasLtMatmul(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+				      NULL, NULL, NULL, NULL, 0, h->stream);
 	run("ampere_sgemm_128x64_tn", h->stream);
 	if (!strcmp(name, "cublasSgemm_v2"))
 		run("splitKreduce_kernel", h->stream);
@@ -212,7 +214,8 @@ struct lt_desc {
 	int64_t value[64];
 };
 
-SIM_ENTRY int cublasLtMatrixLayoutCreate(struct lt_desc **d, int type, uint64_t rows, uint64_t columns, int64_t ld)
+SIM_ENTRY int cublasLtMatrixLayoutCreate(struct lt_desc **d, int type, uint64_t rows,
+					 uint64_t columns, int64_t ld)
 {
 	*d = calloc(1, sizeof(**d));
 	(*d)->value[0] = type;
@@ -237,13 +240,14 @@ static int get_value(const struct lt_desc *d, int attribute, void *p, size_t siz
 	return 0;
 }
 
-SIM_ENTRY int cublasLtMatrixLayoutSetAttribute(struct lt_desc *d, int attribute, const void *p, size_t size)
+SIM_ENTRY int cublasLtMatrixLayoutSetAttribute(struct lt_desc *d, int attribute, const void *p,
+					       size_t size)
 {
 	return set(d, attribute, p, size);
 }
 
-SIM_ENTRY int cublasLtMatrixLayoutGetAttribute(const struct lt_desc *d, int attribute, void *p, size_t size,
-					       size_t *written)
+SIM_ENTRY int cublasLtMatrixLayoutGetAttribute(const struct lt_desc *d, int attribute, void *p,
+					       size_t size, size_t *written)
 {
 	bool wide = (attribute >= 2 && attribute <= 4) || attribute == 6;
 
@@ -259,13 +263,14 @@ SIM_ENTRY int cublasLtMatmulDescCreate(struct lt_desc **d, int compute, int scal
 	return 0;
 }
 
-SIM_ENTRY int cublasLtMatmulDescSetAttribute(struct lt_desc *d, int attribute, const void *p, size_t size)
+SIM_ENTRY int cublasLtMatmulDescSetAttribute(struct lt_desc *d, int attribute, const void *p,
+					     size_t size)
 {
 	return set(d, attribute, p, size);
 }
 
-SIM_ENTRY int cublasLtMatmulDescGetAttribute(const struct lt_desc *d, int attribute, void *p, size_t size,
-					     size_t *written)
+SIM_ENTRY int cublasLtMatmulDescGetAttribute(const struct lt_desc *d, int attribute, void *p,
+					     size_t size, size_t *written)
 {
 	return get_value(d, attribute, p, size, written);
 }
@@ -286,11 +291,11 @@ struct cudnn_desc {
 	int *length;
 };
 
-#define CREATE(what)                                             \
-	SIM_ENTRY int cudnnCreate##what(struct cudnn_desc **d)   \
-	{                                                        \
-		*d = calloc(1, sizeof(**d));                     \
-		return 0;                                        \
+#define CREATE(what)                                                                               \
+	SIM_ENTRY int cudnnCreate##what(struct cudnn_desc **d)                                     \
+	{                                                                                          \
+		*d = calloc(1, sizeof(**d));                                                       \
+		return 0;                                                                          \
 	}
 CREATE(TensorDescriptor)
 CREATE(FilterDescriptor)
@@ -312,7 +317,8 @@ SIM_ENTRY int cudnnSetStream(void *handle, void *stream)
 	return 0;
 }
 
-SIM_ENTRY int cudnnSetTensorNdDescriptor(struct cudnn_desc *d, int type, int dims, const int *size, const int *stride)
+SIM_ENTRY int cudnnSetTensorNdDescriptor(struct cudnn_desc *d, int type, int dims, const int *size,
+					 const int *stride)
 {
 	d->type = type;
 	d->dims = dims;
@@ -326,8 +332,8 @@ static int least(int a, int b)
 	return a < b ? a : b;
 }
 
-SIM_ENTRY int cudnnGetTensorNdDescriptor(const struct cudnn_desc *d, int wanted, int *type, int *dims, int *size,
-					 int *stride)
+SIM_ENTRY int cudnnGetTensorNdDescriptor(const struct cudnn_desc *d, int wanted, int *type,
+					 int *dims, int *size, int *stride)
 {
 	*type = d->type;
 	*dims = d->dims;
@@ -336,7 +342,8 @@ SIM_ENTRY int cudnnGetTensorNdDescriptor(const struct cudnn_desc *d, int wanted,
 	return 0;
 }
 
-SIM_ENTRY int cudnnSetFilterNdDescriptor(struct cudnn_desc *d, int type, int format, int dims, const int *size)
+SIM_ENTRY int cudnnSetFilterNdDescriptor(struct cudnn_desc *d, int type, int format, int dims,
+					 const int *size)
 {
 	d->type = type;
 	d->format = format;
@@ -345,8 +352,8 @@ SIM_ENTRY int cudnnSetFilterNdDescriptor(struct cudnn_desc *d, int type, int for
 	return 0;
 }
 
-SIM_ENTRY int cudnnGetFilterNdDescriptor(const struct cudnn_desc *d, int wanted, int *type, int *format, int *dims,
-					 int *size)
+SIM_ENTRY int cudnnGetFilterNdDescriptor(const struct cudnn_desc *d, int wanted, int *type,
+					 int *format, int *dims, int *size)
 {
 	*type = d->type;
 	*format = d->format;
@@ -355,8 +362,9 @@ SIM_ENTRY int cudnnGetFilterNdDescriptor(const struct cudnn_desc *d, int wanted,
 	return 0;
 }
 
-SIM_ENTRY int cudnnSetConvolutionNdDescriptor(struct cudnn_desc *d, int dims, const int *pad, const int *stride,
-					      const int *dilation, int mode, int type)
+SIM_ENTRY int cudnnSetConvolutionNdDescriptor(struct cudnn_desc *d, int dims, const int *pad,
+					      const int *stride, const int *dilation, int mode,
+					      int type)
 {
 	d->dims = dims;
 	d->mode = mode;
@@ -367,8 +375,9 @@ SIM_ENTRY int cudnnSetConvolutionNdDescriptor(struct cudnn_desc *d, int dims, co
 	return 0;
 }
 
-SIM_ENTRY int cudnnGetConvolutionNdDescriptor(const struct cudnn_desc *d, int wanted, int *dims, int *pad, int *stride,
-					      int *dilation, int *mode, int *type)
+SIM_ENTRY int cudnnGetConvolutionNdDescriptor(const struct cudnn_desc *d, int wanted, int *dims,
+					      int *pad, int *stride, int *dilation, int *mode,
+					      int *type)
 {
 	size_t bytes = (size_t)least(wanted, d->dims) * sizeof(int);
 
@@ -393,23 +402,25 @@ SIM_ENTRY int cudnnGetConvolutionMathType(const struct cudnn_desc *d, int *math)
 	return 0;
 }
 
-SIM_ENTRY int cudnnSetRNNDescriptor_v8(struct cudnn_desc *d, int algo, int cell, int bias, int directions, int input_mode,
-				       int type, int precision, int math, int input, int hidden, int projected,
-				       int layers, void *dropout, unsigned flags)
+SIM_ENTRY int cudnnSetRNNDescriptor_v8(struct cudnn_desc *d, int algo, int cell, int bias,
+				       int directions, int input_mode, int type, int precision,
+				       int math, int input, int hidden, int projected, int layers,
+				       void *dropout, unsigned flags)
 {
-	int number[12] = {algo, cell, bias, directions, input_mode, type, precision, math, input, hidden, projected,
-			  layers};
+	int number[12] = {algo,      cell, bias,  directions, input_mode, type,
+			  precision, math, input, hidden,     projected,  layers};
 
 	memcpy(d->number, number, sizeof(number));
 	return 0;
 }
 
-SIM_ENTRY int cudnnGetRNNDescriptor_v8(const struct cudnn_desc *d, int *algo, int *cell, int *bias, int *directions,
-				       int *input_mode, int *type, int *precision, int *math, int *input, int *hidden,
-				       int *projected, int *layers, void **dropout, unsigned *flags)
+SIM_ENTRY int cudnnGetRNNDescriptor_v8(const struct cudnn_desc *d, int *algo, int *cell, int *bias,
+				       int *directions, int *input_mode, int *type, int *precision,
+				       int *math, int *input, int *hidden, int *projected,
+				       int *layers, void **dropout, unsigned *flags)
 {
-	int *out[12] = {algo, cell, bias, directions, input_mode, type, precision, math, input, hidden, projected,
-			layers};
+	int *out[12] = {algo,      cell, bias,  directions, input_mode, type,
+			precision, math, input, hidden,     projected,  layers};
 
 	for (int i = 0; i < 12; i++)
 		*out[i] = d->number[i];
@@ -418,8 +429,8 @@ SIM_ENTRY int cudnnGetRNNDescriptor_v8(const struct cudnn_desc *d, int *algo, in
 	return 0;
 }
 
-SIM_ENTRY int cudnnSetRNNDataDescriptor(struct cudnn_desc *d, int type, int layout, int steps, int batch, int vector,
-					const int *lengths, void *fill)
+SIM_ENTRY int cudnnSetRNNDataDescriptor(struct cudnn_desc *d, int type, int layout, int steps,
+					int batch, int vector, const int *lengths, void *fill)
 {
 	int number[5] = {type, layout, steps, batch, vector};
 
@@ -429,8 +440,9 @@ SIM_ENTRY int cudnnSetRNNDataDescriptor(struct cudnn_desc *d, int type, int layo
 	return 0;
 }
 
-SIM_ENTRY int cudnnGetRNNDataDescriptor(const struct cudnn_desc *d, int *type, int *layout, int *steps, int *batch,
-					int *vector, int wanted, int *lengths, void *fill)
+SIM_ENTRY int cudnnGetRNNDataDescriptor(const struct cudnn_desc *d, int *type, int *layout,
+					int *steps, int *batch, int *vector, int wanted,
+					int *lengths, void *fill)
 {
 	int *out[5] = {type, layout, steps, batch, vector};
 
@@ -440,7 +452,8 @@ SIM_ENTRY int cudnnGetRNNDataDescriptor(const struct cudnn_desc *d, int *type, i
 	return 0;
 }
 
-/* The graph API: descriptors of any kind; heuristics fill the configurations that they are given. */
+/* The graph API: descriptors of any kind; heuristics fill the configurations that they are given.
+ */
 SIM_ENTRY int cudnnBackendCreateDescriptor(int kind, void **d)
 {
 	int *made = calloc(1, 64);
@@ -456,12 +469,14 @@ SIM_ENTRY int cudnnBackendDestroyDescriptor(void *d)
 	return 0;
 }
 
-SIM_ENTRY int cudnnBackendSetAttribute(void *d, int name, int type, int64_t count, const void *elements)
+SIM_ENTRY int cudnnBackendSetAttribute(void *d, int name, int type, int64_t count,
+				       const void *elements)
 {
 	return d && elements && count > 0 ? 0 : 3000;
 }
 
-SIM_ENTRY int cudnnBackendGetAttribute(void *d, int name, int type, int64_t wanted, int64_t *count, void *elements)
+SIM_ENTRY int cudnnBackendGetAttribute(void *d, int name, int type, int64_t wanted, int64_t *count,
+				       void *elements)
 {
 	if (count)
 		*count = 1;
@@ -537,12 +552,12 @@ SIM_ENTRY int ncclGroupEnd(void)
 /* The stream is the last argument; which one that is depends on the function. */
 static void *stream_of(const char *name, const uint64_t *words)
 {
-	unsigned at = !strcmp(name, "ncclReduce") ? 7 :
-		      !strcmp(name, "ncclAllGather") || !strcmp(name, "ncclAlltoAll") ||
+	unsigned at = !strcmp(name, "ncclReduce") ? 7
+		      : !strcmp(name, "ncclAllGather") || !strcmp(name, "ncclAlltoAll") ||
 				      !strcmp(name, "ncclBcast") || !strcmp(name, "ncclSend") ||
-				      !strcmp(name, "ncclRecv") ?
-						       5 :
-						       6;
+				      !strcmp(name, "ncclRecv")
+			      ? 5
+			      : 6;
 
 	return (void *)(uintptr_t)words[at];
 }

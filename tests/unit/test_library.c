@@ -1,4 +1,5 @@
-/* The arithmetic of library calls goes to the kernels launched inside them: by thread and time, through graph nodes, as a group. */
+/* The arithmetic of library calls goes to the kernels launched inside them: by thread and time,
+ * through graph nodes, as a group. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,11 +16,20 @@
 #include "tests/unit/trace_builder.h"
 
 #define F(name) BST_ENUM_SHAPE_FLAG_##name
-#define KNOWN	(F(FLOPS) | F(BYTES))
+#define KNOWN (F(FLOPS) | F(BYTES))
 
-enum { NAMELESS, GEMM, REDUCE, CONV, ODD, GEMM2, SIGNATURES };
+enum {
+	NAMELESS,
+	GEMM,
+	REDUCE,
+	CONV,
+	ODD,
+	GEMM2,
+	SIGNATURES
+};
 
-static const uint8_t roles[SIGNATURES] = {LIBRARY_UNKNOWN, LIBRARY_MAIN, LIBRARY_HELPER, LIBRARY_MAIN, LIBRARY_UNKNOWN, LIBRARY_MAIN};
+static const uint8_t roles[SIGNATURES] = {LIBRARY_UNKNOWN, LIBRARY_MAIN,    LIBRARY_HELPER,
+					  LIBRARY_MAIN,    LIBRARY_UNKNOWN, LIBRARY_MAIN};
 
 /* Shapes 1 to 3: of 1000 FLOPs and 100 bytes each times their id; 4: unknown; 5: bytes only. */
 static struct library *begin(void)
@@ -40,9 +50,11 @@ static struct library *begin(void)
 	return l;
 }
 
-static void call(struct library *l, uint32_t thread, uint64_t from, uint64_t to, uint32_t shape, uint8_t flags)
+static void call(struct library *l, uint32_t thread, uint64_t from, uint64_t to, uint32_t shape,
+		 uint8_t flags)
 {
-	assert_int_equal(library_add_call(l, &(struct library_call){from, to, thread, shape, flags}), 0);
+	assert_int_equal(
+		library_add_call(l, &(struct library_call){from, to, thread, shape, flags}), 0);
 }
 
 static void kernel(struct library *l, uint32_t of, uint32_t signature, uint64_t ns)
@@ -53,7 +65,8 @@ static void kernel(struct library *l, uint32_t of, uint32_t signature, uint64_t 
 static void roles_follow_the_name(void **state)
 {
 	(void)state;
-	assert_int_equal(library_role_of("nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_TNT"), LIBRARY_MAIN);
+	assert_int_equal(library_role_of("nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_TNT"),
+			 LIBRARY_MAIN);
 	assert_int_equal(library_role_of("sm80_xmma_fprop_implicit_gemm_bf16"), LIBRARY_MAIN);
 	assert_int_equal(library_role_of("ncclDevKernel_AllReduce_Sum_f32_RING_LL"), LIBRARY_MAIN);
 	assert_int_equal(library_role_of("void gemv2T_kernel_val<int, float>"), LIBRARY_MAIN);
@@ -244,24 +257,31 @@ static void replays_find_the_call_through_their_nodes(void **state)
 	struct library_sum sum;
 
 	(void)state;
-	/* two nodes of one call, one of another, one of none; their clones, and a clone of a clone */
+	/* two nodes of one call, one of another, one of none; their clones, and a clone of a clone
+	 */
 	assert_int_equal(library_add_node(l, &(struct library_node){10, 0, 1000, 1, 1}), 0);
 	assert_int_equal(library_add_node(l, &(struct library_node){11, 0, 1000, 1, 1}), 0);
 	assert_int_equal(library_add_node(l, &(struct library_node){12, 0, 1000, 2, 2}), 0);
 	assert_int_equal(library_add_node(l, &(struct library_node){13, 0, 0, 1, 0}), 0);
 	for (uint64_t n = 0; n < 4; n++) {
-		assert_int_equal(library_add_node(l, &(struct library_node){20 + n, 10 + n, 0, 1, 0}), 0);
-		assert_int_equal(library_add_node(l, &(struct library_node){30 + n, 20 + n, 0, 1, 0}), 0);
+		assert_int_equal(
+			library_add_node(l, &(struct library_node){20 + n, 10 + n, 0, 1, 0}), 0);
+		assert_int_equal(
+			library_add_node(l, &(struct library_node){30 + n, 20 + n, 0, 1, 0}), 0);
 	}
 	assert_int_equal(library_ready(l), 0);
 	for (uint32_t replay = 1; replay <= 5; replay++)
 		for (uint64_t base = 20; base <= 30; base += 10) {
 			uint32_t correlation = replay * 2 + (base == 30);
 
-			assert_int_equal(library_add_graph_kernel(l, correlation, base, GEMM, 10), 0);
-			assert_int_equal(library_add_graph_kernel(l, correlation, base + 1, REDUCE, 30), 0);
-			assert_int_equal(library_add_graph_kernel(l, correlation, base + 2, CONV, 5), 0);
-			assert_int_equal(library_add_graph_kernel(l, correlation, base + 3, ODD, 5), 0);
+			assert_int_equal(library_add_graph_kernel(l, correlation, base, GEMM, 10),
+					 0);
+			assert_int_equal(
+				library_add_graph_kernel(l, correlation, base + 1, REDUCE, 30), 0);
+			assert_int_equal(
+				library_add_graph_kernel(l, correlation, base + 2, CONV, 5), 0);
+			assert_int_equal(library_add_graph_kernel(l, correlation, base + 3, ODD, 5),
+					 0);
 			assert_int_equal(library_add_graph_kernel(l, correlation, 999, ODD, 5), 0);
 		}
 	assert_int_equal(library_finish(l), 0);
@@ -328,7 +348,8 @@ static void statistics_are_split_by_shape(void **state)
 
 /* --- from a file ------------------------------------------------------------------------- */
 
-static void add_row(struct trace_builder *b, uint16_t table, const uint64_t *numbers, const char *text)
+static void add_row(struct trace_builder *b, uint16_t table, const uint64_t *numbers,
+		    const char *text)
 {
 	const struct bst_table_info *info = bst_table_info(table);
 	struct bst_cell cells[BST_COLUMN_LIMIT] = {{0}};
@@ -382,18 +403,27 @@ static void a_trace_is_read_in_chunks_of_any_size(void **state)
 		gemm = builder_kernel(&b, "nvjet_hsh_128x256", 132, 384);
 		reduce = builder_kernel(&b, "splitKreduce_kernel", 10, 256);
 		other = builder_kernel(&b, "elementwise_kernel", 10, 256);
-		add_row(&b, BST_TABLE_SHAPE, (uint64_t[]){1, 1, 1, 2, 3, 4, 5, 3, 3, 3, 2, KNOWN, 240, 999, 0}, "epilogue=4");
+		add_row(&b, BST_TABLE_SHAPE,
+			(uint64_t[]){1, 1, 1, 2, 3, 4, 5, 3, 3, 3, 2, KNOWN, 240, 999, 0},
+			"epilogue=4");
 		for (uint64_t i = 0; i < 200; i++) {
 			uint64_t at = 1000000 + i * 10000;
 			uint32_t id = (uint32_t)(4294967000u + i * 3); /* the ids wrap on the way */
 
-			builder_call(&b, &(struct builder_call){thread, api, at + 100, 50, id, 0, BST_ENUM_CALL_FLAG_DRIVER, 0});
-			builder_call(&b, &(struct builder_call){thread, api, at + 200, 50, id + 1, 0, BST_ENUM_CALL_FLAG_DRIVER, 0});
-			builder_call(&b, &(struct builder_call){thread, api, at + 900, 50, id + 2, 0, BST_ENUM_CALL_FLAG_DRIVER, 0});
-			add_row(&b, BST_TABLE_LIBRARY, (uint64_t[]){thread, api, at, 500, 1, 0, 0}, "");
-			builder_run(&b, &(struct builder_run){gemm, at + 1000, 3000, id, 1, 0, 0, 0, 0});
-			builder_run(&b, &(struct builder_run){reduce, at + 5000, 100, id + 1, 1, 0, 0, 0, 0});
-			builder_run(&b, &(struct builder_run){other, at + 6000, 100, id + 2, 1, 0, 0, 0, 0});
+			builder_call(&b, &(struct builder_call){thread, api, at + 100, 50, id, 0,
+								BST_ENUM_CALL_FLAG_DRIVER, 0});
+			builder_call(&b, &(struct builder_call){thread, api, at + 200, 50, id + 1,
+								0, BST_ENUM_CALL_FLAG_DRIVER, 0});
+			builder_call(&b, &(struct builder_call){thread, api, at + 900, 50, id + 2,
+								0, BST_ENUM_CALL_FLAG_DRIVER, 0});
+			add_row(&b, BST_TABLE_LIBRARY, (uint64_t[]){thread, api, at, 500, 1, 0, 0},
+				"");
+			builder_run(&b, &(struct builder_run){gemm, at + 1000, 3000, id, 1, 0, 0, 0,
+							      0});
+			builder_run(&b, &(struct builder_run){reduce, at + 5000, 100, id + 1, 1, 0,
+							      0, 0, 0});
+			builder_run(&b, &(struct builder_run){other, at + 6000, 100, id + 2, 1, 0,
+							      0, 0, 0});
 		}
 		l = read_file(&b, &trace, &role);
 		assert_true(library_sum(l, vocabulary_signature(&trace.vocabulary, gemm), &sum));

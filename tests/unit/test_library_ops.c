@@ -1,5 +1,6 @@
-/* The arithmetic of library calls: FLOPs, least bytes, scalars, overlapping batches; shapes interned once by any number of threads;
- * cuDNN graphs followed from tensors to plans. Every hooked entry point is called in e2e/library_calls.py. */
+/* The arithmetic of library calls: FLOPs, least bytes, scalars, overlapping batches; shapes
+ * interned once by any number of threads; cuDNN graphs followed from tensors to plans. Every hooked
+ * entry point is called in e2e/library_calls.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@
 
 #define F(name) BST_ENUM_SHAPE_FLAG_##name
 #define T(name) BST_ENUM_DATA_TYPE_##name
-#define KNOWN	(F(FLOPS) | F(BYTES))
+#define KNOWN (F(FLOPS) | F(BYTES))
 
 static struct gemm plain(int64_t m, int64_t n, int64_t k, int64_t batch, uint8_t type)
 {
@@ -52,7 +53,8 @@ static struct gemm plain(int64_t m, int64_t n, int64_t k, int64_t batch, uint8_t
 
 static void flops_of_a_gemm_are_2_m_n_k_batch(void **state)
 {
-	static const uint8_t types[] = {T(F32), T(F64), T(F16), T(BF16), T(F8_E4M3), T(I8), T(C32), T(C64)};
+	static const uint8_t types[] = {T(F32),     T(F64), T(F16), T(BF16),
+					T(F8_E4M3), T(I8),  T(C32), T(C64)};
 	struct shape s;
 
 	(void)state;
@@ -62,12 +64,20 @@ static void flops_of_a_gemm_are_2_m_n_k_batch(void **state)
 				for (int64_t k = 1; k < 100; k += 31)
 					for (int64_t batch = 1; batch < 9; batch += 3) {
 						struct gemm g = plain(m, n, k, batch, types[t]);
-						unsigned each = types[t] == T(C32) || types[t] == T(C64) ? 8 : 2;
+						unsigned each =
+							types[t] == T(C32) || types[t] == T(C64)
+								? 8
+								: 2;
 
 						shape_of_gemm(&s, &g);
-						assert_int_equal(s.flops, each * (uint64_t)(m * n * k * batch));
-						assert_int_equal(s.bytes, (uint64_t)((m * k + k * n + m * n) * batch) *
-										  data_type_bits(types[t]) / 8);
+						assert_int_equal(
+							s.flops,
+							each * (uint64_t)(m * n * k * batch));
+						assert_int_equal(
+							s.bytes,
+							(uint64_t)((m * k + k * n + m * n) *
+								   batch) *
+								data_type_bits(types[t]) / 8);
 						assert_int_equal(s.flags, KNOWN);
 					}
 }
@@ -121,7 +131,8 @@ static void transposes_are_told_and_change_no_count(void **state)
 }
 
 /* What a batch covers, element by element. */
-static uint64_t count_covered(int64_t rows, int64_t columns, int64_t ld, int64_t stride, int64_t batch)
+static uint64_t count_covered(int64_t rows, int64_t columns, int64_t ld, int64_t stride,
+			      int64_t batch)
 {
 	static uint8_t seen[1 << 16];
 	uint64_t count = 0;
@@ -142,9 +153,10 @@ static void a_batch_is_counted_by_what_it_covers(void **state)
 {
 	static const int64_t cases[][5] = {
 		/* rows, columns, ld, stride, batch */
-		{4, 5, 4, 20, 6},  {4, 5, 4, 0, 6},   {4, 5, 8, 0, 6},	 {4, 5, 4, 1, 6},  {4, 5, 4, 4, 6},
-		{4, 5, 24, 4, 6},  {4, 5, 8, 4, 2},   {7, 3, 70, 7, 10}, {1, 9, 1, 3, 4},  {9, 1, 9, 2, 4},
-		{4, 5, 4, 100, 6}, {4, 5, 30, 21, 3}, {3, 3, 3, 5, 1},	 {6, 2, 6, 11, 8},
+		{4, 5, 4, 20, 6}, {4, 5, 4, 0, 6},  {4, 5, 8, 0, 6},   {4, 5, 4, 1, 6},
+		{4, 5, 4, 4, 6},  {4, 5, 24, 4, 6}, {4, 5, 8, 4, 2},   {7, 3, 70, 7, 10},
+		{1, 9, 1, 3, 4},  {9, 1, 9, 2, 4},  {4, 5, 4, 100, 6}, {4, 5, 30, 21, 3},
+		{3, 3, 3, 5, 1},  {6, 2, 6, 11, 8},
 	};
 
 	(void)state;
@@ -153,14 +165,17 @@ static void a_batch_is_counted_by_what_it_covers(void **state)
 		struct matrices columns = {.type = T(U8), .ld = c[2], .stride = c[3]};
 		struct matrices rows = {.type = T(U8), .by_row = true, .ld = c[2], .stride = c[3]};
 		uint64_t covered = count_covered(c[0], c[1], c[2], c[3], c[4]);
-		uint64_t told = matrices_bytes(&columns, (uint64_t)c[0], (uint64_t)c[1], (uint64_t)c[4]);
+		uint64_t told =
+			matrices_bytes(&columns, (uint64_t)c[0], (uint64_t)c[1], (uint64_t)c[4]);
 
-		/* never more than is there; exact where batches are apart, interleaved, dense or the same */
+		/* never more than is there; exact where batches are apart, interleaved, dense or
+		 * the same */
 		if (i == 11 || i == 6)
 			assert_true(told <= (uint64_t)(c[0] * c[1] * c[4]) && told >= covered);
 		else
 			assert_int_equal(told, covered);
-		assert_int_equal(told, matrices_bytes(&rows, (uint64_t)c[1], (uint64_t)c[0], (uint64_t)c[4]));
+		assert_int_equal(told, matrices_bytes(&rows, (uint64_t)c[1], (uint64_t)c[0],
+						      (uint64_t)c[4]));
 	}
 }
 
@@ -199,7 +214,8 @@ static void sizes_without_sense_make_nothing_known(void **state)
 
 static void scalars_are_zero_or_not(void **state)
 {
-	static const float zero = 0, minus = -0.0f, one = 1, nan = NAN, pairs[2][2] = {{0, 0}, {0, 1}};
+	static const float zero = 0, minus = -0.0f, one = 1, nan = NAN,
+			   pairs[2][2] = {{0, 0}, {0, 1}};
 	static const double wide[2] = {0, 1e-300};
 	static const uint16_t half[2] = {0x8000, 0x0001};
 	static const int32_t integer[2] = {0, -5};
@@ -247,16 +263,30 @@ static void four_bit_elements_take_half_a_byte(void **state)
 
 static void triangles_count_as_triangles(void **state)
 {
-	struct blas3 b = {.operation = BST_ENUM_OPERATION_SYRK, .m = 5, .n = 5, .k = 3, .batch = 1, .type_a = T(F32),
-			  .type_c = T(F32), .alpha = SCALAR_OTHER, .beta = SCALAR_ZERO};
+	struct blas3 b = {.operation = BST_ENUM_OPERATION_SYRK,
+			  .m = 5,
+			  .n = 5,
+			  .k = 3,
+			  .batch = 1,
+			  .type_a = T(F32),
+			  .type_c = T(F32),
+			  .alpha = SCALAR_OTHER,
+			  .beta = SCALAR_ZERO};
 	struct shape s;
 
 	(void)state;
 	shape_of_blas3(&s, &b);
 	assert_int_equal(s.flops, 5 * 6 * 3);
 	assert_int_equal(s.bytes, 4 * (15 + 15));
-	b = (struct blas3){.operation = BST_ENUM_OPERATION_TRSM, .side = 1, .m = 4, .n = 6, .batch = 10, .type_a = T(C64),
-			   .type_c = T(C64), .alpha = SCALAR_OTHER, .beta = SCALAR_ZERO};
+	b = (struct blas3){.operation = BST_ENUM_OPERATION_TRSM,
+			   .side = 1,
+			   .m = 4,
+			   .n = 6,
+			   .batch = 10,
+			   .type_a = T(C64),
+			   .type_c = T(C64),
+			   .alpha = SCALAR_OTHER,
+			   .beta = SCALAR_ZERO};
 	shape_of_blas3(&s, &b);
 	assert_int_equal(s.flops, 4 * 4 * 6 * 6 * 10);
 	assert_int_equal(s.bytes, 16 * 10 * (21 + 24 + 24));
@@ -264,9 +294,17 @@ static void triangles_count_as_triangles(void **state)
 
 static void convolutions_count_outputs_times_window(void **state)
 {
-	struct tensor x = {T(F16), 4, true, {2, 8, 10, 10}, {800, 100, 10, 1}}, w = {T(F16), 4, false, {6, 4, 3, 3}, {0}};
+	struct tensor x = {T(F16), 4, true, {2, 8, 10, 10}, {800, 100, 10, 1}},
+		      w = {T(F16), 4, false, {6, 4, 3, 3}, {0}};
 	struct tensor y = {T(F16), 4, true, {2, 6, 8, 8}, {384, 64, 8, 1}};
-	struct conv c = {BST_ENUM_OPERATION_CONV_FORWARD, BST_ENUM_COMPUTE_F32, &x, &w, &y, NULL, SCALAR_ZERO, 0};
+	struct conv c = {BST_ENUM_OPERATION_CONV_FORWARD,
+			 BST_ENUM_COMPUTE_F32,
+			 &x,
+			 &w,
+			 &y,
+			 NULL,
+			 SCALAR_ZERO,
+			 0};
 	const uint64_t flops = 2 * 2 * 6 * 64 * 4 * 9, bytes = 2 * (1600 + 216 + 768);
 	char detail[128];
 	struct shape s;
@@ -316,7 +354,8 @@ static void words_are_cut_not_overrun(void **state)
 
 static void grouped_shapes_add_up(void **state)
 {
-	struct gemm a = plain(2, 3, 4, 5, T(F32)), b = plain(6, 7, 8, 1, T(F32)), bad = plain(1, 1, -1, 1, T(F32));
+	struct gemm a = plain(2, 3, 4, 5, T(F32)), b = plain(6, 7, 8, 1, T(F32)),
+		    bad = plain(1, 1, -1, 1, T(F32));
 	struct shape s;
 
 	(void)state;
@@ -333,19 +372,23 @@ static void collectives_have_the_size_of_nccl_tests(void **state)
 	struct shape s, other;
 
 	(void)state;
-	shape_of_collective(&s, &(struct collective){BST_ENUM_OPERATION_ALL_GATHER, T(BF16), 100, 8, -1});
+	shape_of_collective(
+		&s, &(struct collective){BST_ENUM_OPERATION_ALL_GATHER, T(BF16), 100, 8, -1});
 	assert_int_equal(s.bytes, 1600);
-	shape_of_collective(&other, &(struct collective){BST_ENUM_OPERATION_ALL_GATHER, T(BF16), 50, 8, -1});
+	shape_of_collective(
+		&other, &(struct collective){BST_ENUM_OPERATION_ALL_GATHER, T(BF16), 50, 8, -1});
 	shape_add_collective(&s, &other);
 	assert_int_equal(s.bytes, 2400);
 	assert_int_equal(s.batch, 2);
 	assert_int_equal(s.operation, BST_ENUM_OPERATION_ALL_GATHER);
 	/* without the ranks nothing is known of the size */
-	shape_of_collective(&other, &(struct collective){BST_ENUM_OPERATION_ALL_GATHER, T(BF16), 50, 0, -1});
+	shape_of_collective(
+		&other, &(struct collective){BST_ENUM_OPERATION_ALL_GATHER, T(BF16), 50, 0, -1});
 	assert_false(shape_known(&other));
 	shape_add_collective(&s, &other);
 	assert_false(shape_known(&s));
-	shape_of_collective(&other, &(struct collective){BST_ENUM_OPERATION_SEND, T(F32), 50, 0, 3});
+	shape_of_collective(&other,
+			    &(struct collective){BST_ENUM_OPERATION_SEND, T(F32), 50, 0, 3});
 	assert_int_equal(other.bytes, 200);
 	assert_int_equal(other.flags, F(BYTES));
 }
@@ -397,8 +440,20 @@ static void threads_get_the_same_id_for_the_same_shape(void **state)
 
 /* --- graphs -------------------------------------------------------------------------------- */
 
-enum { TENSOR = 17, RULE = 18, MATMUL = 19, GRAPH = 15, HEURISTIC = 4, CONFIG = 3, PLAN = 5 };
-enum { DATA_TYPE = 1, INT64 = 3, DESCRIPTOR = 15 };
+enum {
+	TENSOR = 17,
+	RULE = 18,
+	MATMUL = 19,
+	GRAPH = 15,
+	HEURISTIC = 4,
+	CONFIG = 3,
+	PLAN = 5
+};
+enum {
+	DATA_TYPE = 1,
+	INT64 = 3,
+	DESCRIPTOR = 15
+};
 
 /* Addresses that nothing lies at. */
 static void *thing(uintptr_t n)
