@@ -2,6 +2,7 @@
 #ifndef ACCOUNT_H
 #define ACCOUNT_H
 
+#include "arithmetic.h"
 #include "counters.h"
 #include "decide.h"
 #include "gaps.h"
@@ -19,6 +20,7 @@ struct signature_label {
 	struct decide_input input;
 	struct decision decision;
 	struct kernel_counters counters; /* measures are unknown where nothing was sampled */
+	struct kernel_arithmetic arithmetic; /* likewise where no library call tells */
 };
 
 /* What happened with a kernel signature in the steady window. */

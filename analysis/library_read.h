@@ -14,8 +14,11 @@
 int library_read(struct library *l, const uint8_t *data, size_t size,
 		 const struct vocabulary *vocabulary);
 
-/* Did the process load a math library whose calls never reached the hooks (looked up by handle, as
- * XLA does)? */
+/*
+ * Did the process load math libraries without one call that reached the hooks? Either it called
+ * them by handle, as XLA does, or it did not need them: worth saying only where kernels of role
+ * MAIN ran.
+ */
 bool library_not_visible(const struct vocabulary *vocabulary);
 
 #endif

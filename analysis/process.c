@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "library_read.h"
 #include "replay.h"
 #include "summary.h"
 
@@ -16,6 +17,8 @@ struct work {
 	struct blind blind;
 	struct survey survey;
 	struct replay replay;
+	uint8_t *role; /* of each signature in library calls */
+	struct library *library;
 	struct account account[SURVEY_DEVICES];
 	struct step_list steps[SURVEY_DEVICES];
 	struct signature_label *label[SURVEY_DEVICES];
@@ -133,9 +136,29 @@ static void fill_coverage(const struct work *w, struct process_report *report)
 	fill_losses(w, c);
 }
 
+/* Library calls are extra evidence: without memory for them the analysis goes on. */
+static void read_library(struct work *w)
+{
+	const struct vocabulary *v = &w->trace.vocabulary;
+
+	w->role = calloc(v->signature_count + 1, sizeof(*w->role));
+	if (!w->role)
+		return;
+	for (size_t i = 0; i < v->signature_count; i++)
+		w->role[i] = (uint8_t)library_role_of(v->signature[i].name);
+	w->library = library_create(w->role, v->signature_count);
+	if (w->library && library_read(w->library, w->trace.data, w->trace.size, v)) {
+		library_destroy(w->library);
+		w->library = NULL;
+	}
+}
+
 static int find_steps(struct work *w)
 {
 	const struct vocabulary *v = &w->trace.vocabulary;
+	struct device_attributes attributes;
+	struct ceilings ceilings;
+	struct evidence_sources sources = {.library = w->library, .ceilings = &ceilings};
 
 	for (unsigned i = 0; i < SURVEY_DEVICES; i++) {
 		struct device_survey *d = w->survey.device[i];
@@ -144,8 +167,10 @@ static int find_steps(struct work *w)
 		if (!d)
 			continue;
 		a->shared = counters_foreign_pct(w->survey.counters, i) > COUNTERS_FOREIGN_PCT;
-		w->label[i] = summary_labels(v, i, d, a->shared ? NULL : w->survey.counters,
-					     &a->label_count);
+		sources.counters = a->shared ? NULL : w->survey.counters;
+		attributes = device_attributes_of(v, i);
+		ceilings = ceilings_derive(&attributes);
+		w->label[i] = summary_labels(v, i, d, &sources, &a->label_count);
 		if (!w->label[i])
 			return -1;
 		a->label = w->label[i];
@@ -178,7 +203,10 @@ static int run(struct work *w)
 
 	if (clock_init(&w->clock, v->clock, v->clock_count) ||
 	    survey_init(&w->survey, &w->trace, &w->clock) ||
-	    blind_init(&w->blind, &w->trace, &w->clock) || find_steps(w))
+	    blind_init(&w->blind, &w->trace, &w->clock))
+		return -1;
+	read_library(w);
+	if (find_steps(w))
 		return -1;
 	w->replay.trace = &w->trace;
 	w->replay.clock = &w->clock;
@@ -251,6 +279,8 @@ static void finish(struct work *w)
 		steps_fini(&w->steps[i]);
 		free(w->label[i]);
 	}
+	library_destroy(w->library);
+	free(w->role);
 	replay_fini(&w->replay);
 	survey_fini(&w->survey);
 	blind_fini(&w->blind);

@@ -13,7 +13,7 @@
 
 struct signature_label *summary_labels(const struct vocabulary *v, uint32_t device,
 				       const struct device_survey *survey,
-				       const struct counters *counters, size_t *count)
+				       const struct evidence_sources *sources, size_t *count)
 {
 	struct device_shape shape = device_shape_of(v, device);
 	struct signature_label *labels;
@@ -37,7 +37,11 @@ struct signature_label *summary_labels(const struct vocabulary *v, uint32_t devi
 			in->waves = geometry_waves(&shape, &v->signature[i]);
 			in->coverage = geometry_coverage(&shape, &v->signature[i]);
 			in->duration_ns = (double)seen->total_ns / (double)seen->launches;
-			if (counters && counters_find(counters, device, (uint32_t)i, &labels[i].counters))
+			if (arithmetic_of(sources->library, (uint32_t)i, seen->launches,
+					  sources->ceilings, &labels[i].arithmetic))
+				arithmetic_decide_input(&labels[i].arithmetic, in);
+			if (sources->counters &&
+			    counters_find(sources->counters, device, (uint32_t)i, &labels[i].counters))
 				counters_decide_input(&labels[i].counters, in);
 		}
 		labels[i].decision = decide(in);
@@ -128,7 +132,10 @@ static void fill_kernel(const struct summary_input *in, uint32_t signature, doub
 	k->l2_pct = label->counters.l2;
 	k->l1_pct = label->counters.l1;
 	k->samples = label->counters.samples;
+	k->flops = label->arithmetic.flops;
 	k->bytes = dram_bytes(in, k);
+	if (!k->bytes.known)
+		k->bytes = label->arithmetic.bytes;
 	k->queue_ns = median_of(stat->queue);
 	k->gap_ns = median_of(stat->gap);
 }

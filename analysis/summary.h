@@ -5,13 +5,20 @@
 #include "account.h"
 #include "survey.h"
 
+/* Where a kernel's utilisations can come from; each may be NULL. */
+struct evidence_sources {
+	const struct counters *counters;
+	const struct library *library;
+	const struct ceilings *ceilings;
+};
+
 /*
  * Labels all signatures for one device, by the means that the survey found: an array of *count
  * rows, owned by the caller; NULL without memory.
  */
 struct signature_label *summary_labels(const struct vocabulary *v, uint32_t device,
 				       const struct device_survey *survey,
-				       const struct counters *counters, size_t *count);
+				       const struct evidence_sources *sources, size_t *count);
 
 /* What summary_device reads. `steps` is NULL where none were found. */
 struct summary_input {

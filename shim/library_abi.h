@@ -130,7 +130,7 @@ struct complex_double {
 	(void *handle, int uplo, int trans, SIZE n, SIZE k, const void *alpha, const void *a,      \
 	 SIZE lda, const void *beta, void *c, SIZE ldc)
 #define SYRK_ARGS (handle, uplo, trans, n, k, alpha, a, lda, beta, c, ldc)
-#define HERK_PARAMS SYRK_PARAMS
+#define HERK_PARAMS(TYPE) SYRK_PARAMS(TYPE)
 #define HERK_ARGS SYRK_ARGS
 
 #define SYRK_TYPED_PARAMS(TYPE)                                                                    \
@@ -142,11 +142,11 @@ struct complex_double {
 	(void *handle, int uplo, int trans, SIZE n, SIZE k, const void *alpha, const void *a,      \
 	 SIZE lda, const void *b, SIZE ldb, const void *beta, void *c, SIZE ldc)
 #define SYR2K_ARGS (handle, uplo, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-#define HER2K_PARAMS SYR2K_PARAMS
+#define HER2K_PARAMS(TYPE) SYR2K_PARAMS(TYPE)
 #define HER2K_ARGS SYR2K_ARGS
-#define SYRKX_PARAMS SYR2K_PARAMS
+#define SYRKX_PARAMS(TYPE) SYR2K_PARAMS(TYPE)
 #define SYRKX_ARGS SYR2K_ARGS
-#define HERKX_PARAMS SYR2K_PARAMS
+#define HERKX_PARAMS(TYPE) SYR2K_PARAMS(TYPE)
 #define HERKX_ARGS SYR2K_ARGS
 
 #define TRMM_PARAMS(TYPE)                                                                          \
@@ -236,21 +236,21 @@ struct complex_double {
 #define ALL_REDUCE_PARAMS(TYPE)                                                                    \
 	(const void *in, void *out, size_t count, int type, int op, void *comm, void *stream)
 #define ALL_REDUCE_ARGS (in, out, count, type, op, comm, stream)
-#define REDUCE_SCATTER_PARAMS ALL_REDUCE_PARAMS
+#define REDUCE_SCATTER_PARAMS(TYPE) ALL_REDUCE_PARAMS(TYPE)
 #define REDUCE_SCATTER_ARGS ALL_REDUCE_ARGS
 
 #define ALL_GATHER_PARAMS(TYPE)                                                                    \
 	(const void *in, void *out, size_t count, int type, void *comm, void *stream)
 #define ALL_GATHER_ARGS (in, out, count, type, comm, stream)
-#define ALL_TO_ALL_PARAMS ALL_GATHER_PARAMS
+#define ALL_TO_ALL_PARAMS(TYPE) ALL_GATHER_PARAMS(TYPE)
 #define ALL_TO_ALL_ARGS ALL_GATHER_ARGS
 
 #define BROADCAST_PARAMS(TYPE)                                                                     \
 	(const void *in, void *out, size_t count, int type, int peer, void *comm, void *stream)
 #define BROADCAST_ARGS (in, out, count, type, peer, comm, stream)
-#define GATHER_PARAMS BROADCAST_PARAMS
+#define GATHER_PARAMS(TYPE) BROADCAST_PARAMS(TYPE)
 #define GATHER_ARGS BROADCAST_ARGS
-#define SCATTER_PARAMS BROADCAST_PARAMS
+#define SCATTER_PARAMS(TYPE) BROADCAST_PARAMS(TYPE)
 #define SCATTER_ARGS BROADCAST_ARGS
 
 #define REDUCE_PARAMS(TYPE)                                                                        \
@@ -263,7 +263,7 @@ struct complex_double {
 #define SEND_PARAMS(TYPE)                                                                          \
 	(const void *in, size_t count, int type, int peer, void *comm, void *stream)
 #define SEND_ARGS BCAST_ARGS
-#define RECV_PARAMS BCAST_PARAMS
+#define RECV_PARAMS(TYPE) BCAST_PARAMS(TYPE)
 #define RECV_ARGS BCAST_ARGS
 
 #endif

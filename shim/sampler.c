@@ -41,7 +41,7 @@
 /* From the end on, while the program waits for its exit: samples not read by then are dropped, */
 #define END_READING_NS 100000000u
 /* and the thread is left behind. */
-#define END_WAITING_NS 500000000u
+#define END_WAITING_NS 1500000000u
 #define DECODE_CALLS 64u
 /* Shorter ones than 10 us are not delivered whole; a burst should have a few. */
 #define INTERVAL_LEAST_NS 10000u

@@ -40,7 +40,7 @@ void sampler_drain(struct output *output);
  */
 void sampler_end(void);
 
-/* Waits for it, at most half a second from when it was asked for: true when the thread has ended.
+/* Waits for it, at most 1.5 s from when it was asked for: true when the thread has ended.
  * Any thread. */
 bool sampler_await(void);
 

@@ -104,9 +104,9 @@ def true_samples(trace, truth, device=0, slots=UNITS, noise=0, **timeline):
         begin, end = row["begin"], row["begin"] + row["duration"]
         check(row["duration"] > 0 and begin >= last, "a sample that goes back:", row)
         last = end
-        i = bisect.bisect(starts, begin + 50_000) - 1  # Start is noted just after it began
-        check(i >= 0 and begin >= starts[i] - 50_000, "a sample from before the start:", row)
-        check(i >= len(stops) or end <= stops[i] + 50_000, "a sample from after the stop:", row)
+        i = bisect.bisect(starts, begin) - 1
+        check(i >= 0, "a sample from before the start:", row)
+        check(i >= len(stops) or end <= stops[i], "a sample from after the stop:", row)
         equal(row["set"], device + 1, "set")
         for slot in range(12):
             got = row[f"v{slot}"]
@@ -426,11 +426,14 @@ def an_exit_during_a_burst_is_clean_and_quick():
     return f"{len(late)} of {len(ends)} during a burst, which ended {sorted(late)[len(late) // 2]:.0f} ms after the last call"
 
 
-def an_exit_does_not_wait_for_endless_decoding():
-    began = time.monotonic()
-    result = loop(0.9, script="pm_decode_cost 20ms\n").says(0)
+def an_exit_waits_for_slow_decoding_but_not_for_ever():
+    result = loop(0.1, script="pm_decode_cost 400us\n").says(0)
     equal(result.status, 0, f"status ({result.err})")
-    check(time.monotonic() - began < 5, "held up at exit")
+    whole(result)
+    began = time.monotonic()
+    result = loop(0.3, script="pm_decode_cost 20ms\npm_no_statics on\n").says(0)
+    equal(result.status, 0, f"status ({result.err})")
+    check(time.monotonic() - began < 6, "held up at exit")
     trace = result.trace().sound().lossless()
     equal([row["reason"] for row in trace["burst"]], ["not ended when the program did"], "reasons")
 
@@ -481,5 +484,5 @@ main(samples_are_what_the_gpu_did, metrics_are_told_with_name_unit_and_source, k
      a_device_that_refuses_leaves_the_other_one_sampled, nothing_is_sampled_while_nothing_runs,
      a_kernel_of_seconds_is_sampled_while_it_runs, decoding_keeps_within_its_share_of_a_core,
      the_end_of_the_recording_ends_sampling, an_exit_during_a_burst_is_clean_and_quick,
-     an_exit_does_not_wait_for_endless_decoding, forks_during_bursts_harm_neither_side,
+     an_exit_waits_for_slow_decoding_but_not_for_ever, forks_during_bursts_harm_neither_side,
      a_kill_during_a_burst_leaves_what_was_sampled)

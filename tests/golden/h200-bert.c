@@ -17,8 +17,11 @@
 /* Samples further from any kernel are left out: nothing but idle time. */
 #define NEAR_NS UINT64_C(5000000)
 
-/* Percentages are kept in thousandths. */
-#define PERCENT_SCALE 1000
+/* Percentages are kept in hundredths, as the recorder does (shim/metrics.def). */
+#define SCALE 100
+
+/* Bytes per ns at 100 %: what ncu's dram__throughput is of, by its own bytes and times. */
+#define DRAM_PEAK 4800.0
 
 struct kernel {
 	uint64_t begin, end, correlation, id;
@@ -120,17 +123,13 @@ static void write_texts(struct image *image)
 		      {"memory_clock_khz", 3201000},
 		      {"memory_bus_bits", 6144}};
 	static const struct {
-		const char *name;
-		uint64_t scale;
-		const char *unit;
-	} metric[] = {{"dram__bytes_read.sum", 1, "byte"},
-		      {"dram__bytes_write.sum", 1, "byte"},
-		      {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
-		       PERCENT_SCALE, "%"},
-		      {"sm__cycles_active.avg.pct_of_peak_sustained_elapsed", PERCENT_SCALE, "%"},
-		      {"sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_elapsed",
-		       PERCENT_SCALE, "%"},
-		      {"sm__inst_issued.avg.pct_of_peak_sustained_elapsed", PERCENT_SCALE, "%"}};
+		const char *name, *source;
+	} metric[] = {{"dram_read", "dram bytes read, of 4800 bytes per ns"},
+		      {"dram_write", "dram bytes written, of 4800 bytes per ns"},
+		      {"tensor", "sm__pipe_tensor_cycles_active"},
+		      {"sm_active", "sm__cycles_active"},
+		      {"fma", "sm__inst_executed_pipe_fma"},
+		      {"inst_issued", "sm__inst_issued"}};
 	struct bst_batch batch;
 	void *memory;
 
@@ -159,8 +158,9 @@ static void write_texts(struct image *image)
 		cells[BST_METRIC_SET - 1].number = 1;
 		cells[BST_METRIC_SLOT - 1].number = i;
 		cells[BST_METRIC_NAME - 1] = text(metric[i].name);
-		cells[BST_METRIC_SCALE - 1].number = metric[i].scale;
-		cells[BST_METRIC_UNIT - 1] = text(metric[i].unit);
+		cells[BST_METRIC_SCALE - 1].number = SCALE;
+		cells[BST_METRIC_UNIT - 1] = text("pct");
+		cells[BST_METRIC_SOURCE - 1] = text(metric[i].source);
 		bst_batch_add(&batch, cells);
 	}
 	flush(image, &batch);
@@ -271,8 +271,10 @@ static void write_samples(struct image *image, const char *path)
 		if (first || is_near(begin, end)) {
 			uint64_t row[BST_COLUMN_LIMIT] = {0, 1, begin, end - begin};
 
+			v[0] *= 100 / (DRAM_PEAK * (double)(end - begin));
+			v[1] *= 100 / (DRAM_PEAK * (double)(end - begin));
 			for (unsigned i = 0; i < 6; i++)
-				row[4 + i] = (uint64_t)(v[i] * (i < 2 ? 1 : PERCENT_SCALE) + 0.5);
+				row[4 + i] = (uint64_t)(v[i] * SCALE + 0.5);
 			if (bst_batch_add_numbers(&batch, row) == BST_FULL) {
 				flush(image, &batch);
 				bst_batch_add_numbers(&batch, row);

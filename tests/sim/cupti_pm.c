@@ -119,14 +119,18 @@ __attribute__((noreturn)) static void die(const char *function, const char *what
 	abort();
 }
 
-static CUptiResult told(const char *function, uint32_t device, CUptiResult result)
+static CUptiResult told_at(uint64_t at_ns, const char *function, uint32_t device,
+			   CUptiResult result)
 {
 	cupti_core()->truth(
-		"{\"t\":\"cupti\",\"pid\":%d,\"call\":\"%s\",\"device\":%u,\"time\":%llu,"
-		"\"ret\":%d}",
-		getpid(), function, device, (unsigned long long)cupti_core()->clock->now(),
-		(int)result);
+		"{\"t\":\"cupti\",\"pid\":%d,\"call\":\"%s\",\"device\":%u,\"time\":%llu,\"ret\":%d}",
+		getpid(), function, device, (unsigned long long)at_ns, (int)result);
 	return result;
+}
+
+static CUptiResult told(const char *function, uint32_t device, CUptiResult result)
+{
+	return told_at(cupti_core()->clock->now(), function, device, result);
 }
 
 /* What every function but the first begins with. The real one frees twice when it is called after
@@ -158,6 +162,7 @@ static CUptiResult enter_target(const char *function, size_t got, size_t wanted)
  * reverse order; a thread still inside frees twice.
  */
 static _Atomic int inside;
+static pid_t made_by; /* a forked child has no such thread */
 
 static void leave(const int *entered)
 {
@@ -167,6 +172,8 @@ static void leave(const int *entered)
 
 static void tear_down(void)
 {
+	if (getpid() != made_by || cupti_core()->cupti->pm_no_statics)
+		return;
 	atomic_store(&torn_down, true);
 	if (atomic_load(&inside))
 		die("exit", "another thread is inside PM sampling: double free or corruption");
@@ -174,6 +181,7 @@ static void tear_down(void)
 
 static void make_statics(_Atomic bool *made)
 {
+	made_by = getpid();
 	if (!atomic_exchange(made, true))
 		atexit(tear_down);
 }
@@ -551,7 +559,7 @@ CUptiResult cuptiPmSamplingStart(CUpti_PmSampling_Start_Params *p)
 	o->started_ns = cupti_core()->clock->now();
 	o->taken = 0;
 	o->running = true;
-	return told("cuptiPmSamplingStart", o->device, CUPTI_SUCCESS);
+	return told_at(o->started_ns, "cuptiPmSamplingStart", o->device, CUPTI_SUCCESS);
 }
 
 EXPORTED(cuptiPmSamplingStop)
@@ -563,7 +571,7 @@ CUptiResult cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params *p)
 		return told("cuptiPmSamplingStop", o->device, CUPTI_ERROR_INVALID_OPERATION);
 	o->stopped_ns = cupti_core()->clock->now();
 	o->running = false;
-	return told("cuptiPmSamplingStop", o->device, CUPTI_SUCCESS);
+	return told_at(o->stopped_ns, "cuptiPmSamplingStop", o->device, CUPTI_SUCCESS);
 }
 
 /* The beginning of sample n: sample 0 spans configuration to start. */

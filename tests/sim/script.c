@@ -408,6 +408,7 @@ static const struct {
 	{"lazy_loading", &script.lazy_loading},
 	{"serial_kernels", &script.serial_kernels},
 	{"cupti_reversed", &script.cupti.reversed},
+	{"pm_no_statics", &script.cupti.pm_no_statics},
 	{"cupti_unlocked_callbacks", &script.cupti.unlocked_callbacks},
 };
 
