@@ -19,7 +19,7 @@
 struct signature_label {
 	struct decide_input input;
 	struct decision decision;
-	struct kernel_counters counters; /* measures are unknown where nothing was sampled */
+	struct kernel_counters counters;     /* measures are unknown where nothing was sampled */
 	struct kernel_arithmetic arithmetic; /* likewise where no library call tells */
 };
 

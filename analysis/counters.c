@@ -29,9 +29,15 @@ enum metric {
 };
 
 static const char *const metric_name[METRICS] = {
-	[SM_ACTIVE] = "sm_active", [DRAM_READ] = "dram_read", [DRAM_WRITE] = "dram_write",
-	[TENSOR] = "tensor",       [FMA] = "fma",             [ALU] = "alu",
-	[FP64] = "fp64",           [XU] = "xu",               [L2] = "l2",
+	[SM_ACTIVE] = "sm_active",
+	[DRAM_READ] = "dram_read",
+	[DRAM_WRITE] = "dram_write",
+	[TENSOR] = "tensor",
+	[FMA] = "fma",
+	[ALU] = "alu",
+	[FP64] = "fp64",
+	[XU] = "xu",
+	[L2] = "l2",
 	[L1] = "l1",
 };
 
@@ -51,7 +57,7 @@ struct counters {
 	struct trace *trace;
 	const struct clock *clock;
 	struct clock_cursor cursor;
-	size_t chunk; /* the next one to look at */
+	size_t chunk;         /* the next one to look at */
 	struct bst_rows rows; /* of the open chunk */
 	uint32_t row;
 	uint32_t copies_from; /* signatures from here on stand for copy kinds */
@@ -80,8 +86,10 @@ static struct device_counters *make_device(const struct counters *c, unsigned in
 	for (size_t i = 0; i < v->metric_count; i++)
 		for (unsigned m = 0; m < METRICS; m++)
 			if (v->metric[i].set == index + 1 && v->metric[i].slot < SAMPLE_SLOTS &&
-			    strcmp(v->metric[i].name, metric_name[m]) == 0 && v->metric[i].scale > 0)
-				d->slot[m] = (struct slot){(int)v->metric[i].slot, v->metric[i].scale};
+			    strcmp(v->metric[i].name, metric_name[m]) == 0 &&
+			    v->metric[i].scale > 0)
+				d->slot[m] =
+					(struct slot){(int)v->metric[i].slot, v->metric[i].scale};
 	d->attribute = attribute_create(&options);
 	if (d->attribute)
 		return d;
@@ -137,7 +145,8 @@ static bool open_chunk(struct counters *c)
 
 		if (chunk->table != BST_TABLE_SAMPLE || chunk->bad)
 			continue;
-		status = bst_rows_decode(&c->rows, chunk->payload, chunk->payload_bytes, BST_ALL_COLUMNS);
+		status = bst_rows_decode(&c->rows, chunk->payload, chunk->payload_bytes,
+					 BST_ALL_COLUMNS);
 		if (status) {
 			trace_reject(c->trace, chunk, status);
 			continue;
@@ -165,9 +174,10 @@ static int take_sample(struct counters *c, uint64_t begin_ns)
 		if (d->slot[m].slot < 0)
 			continue;
 		sample.present |= 1u << m;
-		sample.value[m] = (double)bst_value(&c->rows, BST_SAMPLE_V0 + (unsigned)d->slot[m].slot,
-						    c->row, 0) /
-				  d->slot[m].scale;
+		sample.value[m] =
+			(double)bst_value(&c->rows, BST_SAMPLE_V0 + (unsigned)d->slot[m].slot,
+					  c->row, 0) /
+			d->slot[m].scale;
 	}
 	if (d->last_end_ns && begin_ns > d->last_end_ns + BURST_GAP_NS)
 		attribute_begin_burst(d->attribute);
@@ -183,7 +193,8 @@ static int advance(struct counters *c, uint64_t until_ns)
 
 		if (c->row >= c->rows.count && !open_chunk(c))
 			return 0;
-		begin_ns = clock_host(c->clock, c->rows.number[BST_SAMPLE_BEGIN][c->row], &c->cursor);
+		begin_ns =
+			clock_host(c->clock, c->rows.number[BST_SAMPLE_BEGIN][c->row], &c->cursor);
 		if (begin_ns >= until_ns)
 			return 0;
 		if (take_sample(c, begin_ns))
@@ -216,7 +227,8 @@ int counters_solve(struct counters *c)
 	return 0;
 }
 
-static struct measure measure_of(const struct device_counters *d, uint32_t signature, enum metric metric)
+static struct measure measure_of(const struct device_counters *d, uint32_t signature,
+				 enum metric metric)
 {
 	const struct attribute_estimate *e = attribute_find(d->attribute, signature, metric);
 
@@ -264,7 +276,8 @@ struct measure counters_dram(const struct kernel_counters *found)
 
 void counters_decide_input(const struct kernel_counters *found, struct decide_input *input)
 {
-	const struct measure *pipe[] = {&found->tensor, &found->fma, &found->alu, &found->fp64, &found->xu};
+	const struct measure *pipe[] = {&found->tensor, &found->fma, &found->alu, &found->fp64,
+					&found->xu};
 	struct measure busiest = {0};
 
 	for (size_t i = 0; i < sizeof(pipe) / sizeof(pipe[0]); i++)

@@ -35,39 +35,42 @@ enum evidence {
 /* One answer: over a kernel, a device or everything. */
 struct verdict {
 	enum regime regime;
-	enum leaf leaf; /* the largest of the regime's leaves */
-	double share;   /* of the window, 0..1, own cost taken out */
+	enum leaf leaf;    /* the largest of the regime's leaves */
+	double share;      /* of the window, 0..1, own cost taken out */
 	double confidence; /* 0..1 */
-	char *sentence; /* one line, owned; NULL for kernels */
+	char *sentence;    /* one line, owned; NULL for kernels */
 };
 
 /* Time of one window, split exactly: the leaves sum to window_ns. */
 struct window {
 	bool known;
-	uint64_t begin_ns;  /* device clock domain of the report: ns since the first event of the process */
+	uint64_t
+		begin_ns; /* device clock domain of the report: ns since the first event of the process */
 	uint64_t window_ns;
 	uint64_t leaf_ns[LEAF_COUNT];
-	uint64_t launch_queue_gap_ns; /* part of launch: the device's own gap between queued kernels */
-	uint64_t busy_ns;      /* any kernel or copy active: what nvidia-smi counts in GPU-Util */
-	uint64_t kernel_ns;    /* any kernel active */
+	uint64_t
+		launch_queue_gap_ns; /* part of launch: the device's own gap between queued kernels */
+	uint64_t busy_ns;   /* any kernel or copy active: what nvidia-smi counts in GPU-Util */
+	uint64_t kernel_ns; /* any kernel active */
 };
 
 struct steps {
 	bool known;
-	uint64_t count;      /* inside the steady window */
-	uint64_t warmup_count; /* before it */
-	uint64_t outlier_count; /* set apart inside it */
-	uint64_t period_ns;  /* median */
-	uint64_t low_ns;     /* 10th percentile */
-	uint64_t high_ns;    /* 90th percentile */
-	uint64_t kernels;    /* launches in a step */
+	uint64_t count;          /* inside the steady window */
+	uint64_t warmup_count;   /* before it */
+	uint64_t outlier_count;  /* set apart inside it */
+	uint64_t period_ns;      /* median */
+	uint64_t low_ns;         /* 10th percentile */
+	uint64_t high_ns;        /* 90th percentile */
+	uint64_t kernels;        /* launches in a step */
 	const char *detected_by; /* "kernel sequence", "graph launch", static words */
 };
 
 struct kernel_report {
 	char *name;       /* demangled, as long as it is */
 	char *short_name; /* readable, at most 60 columns */
-	const char *category; /* "gemm", "elementwise" ..., static; "unknown" if the name says nothing */
+	const char *
+		category; /* "gemm", "elementwise" ..., static; "unknown" if the name says nothing */
 	uint32_t grid[3];
 	uint32_t block[3];
 	uint32_t registers;
@@ -123,7 +126,8 @@ struct advice {
 	const char *title; /* static */
 	char *why;         /* owned */
 	char *how;         /* owned: the exact thing to try */
-	size_t targets[ADVICE_TARGETS]; /* the kernels that it is about: indices into the device's kernels */
+	size_t targets
+		[ADVICE_TARGETS]; /* the kernels that it is about: indices into the device's kernels */
 	unsigned target_count;
 	struct measure saves_ns; /* per step, or per window where there are no steps */
 	struct measure speedup;
@@ -169,14 +173,15 @@ struct loss_report {
 };
 
 struct coverage {
-	uint64_t kernels; /* kernel records */
-	uint64_t copies;  /* copy and set records */
+	uint64_t kernels;           /* kernel records */
+	uint64_t copies;            /* copy and set records */
 	uint64_t launches_hooked;   /* launch calls that a preload hook saw */
 	uint64_t launches_seen;     /* launch calls seen by any means, captured ones apart */
 	uint64_t launches_captured; /* recorded into graphs: they ran nothing by themselves */
 	uint64_t graph_launches;
-	uint64_t kernels_explained; /* valid times, and joined to a launch call or to a graph launch and node */
-	uint64_t lost; /* sum of records lost */
+	uint64_t
+		kernels_explained; /* valid times, and joined to a launch call or to a graph launch and node */
+	uint64_t lost;             /* sum of records lost */
 	struct loss_report *dropped;
 	size_t dropped_count;
 	uint64_t trace_bytes;
@@ -190,7 +195,7 @@ struct process_report {
 	uint64_t pid;
 	bool complete;
 	char *incomplete_reason; /* words; NULL when complete */
-	char *cupti; /* version and state, words */
+	char *cupti;             /* version and state, words */
 	unsigned driver_version;
 	uint64_t traced_ns;  /* first to last event */
 	uint64_t startup_ns; /* first event to the steady window */

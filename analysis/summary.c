@@ -40,8 +40,8 @@ struct signature_label *summary_labels(const struct vocabulary *v, uint32_t devi
 			if (arithmetic_of(sources->library, (uint32_t)i, seen->launches,
 					  sources->ceilings, &labels[i].arithmetic))
 				arithmetic_decide_input(&labels[i].arithmetic, in);
-			if (sources->counters &&
-			    counters_find(sources->counters, device, (uint32_t)i, &labels[i].counters))
+			if (sources->counters && counters_find(sources->counters, device,
+							       (uint32_t)i, &labels[i].counters))
 				counters_decide_input(&labels[i].counters, in);
 		}
 		labels[i].decision = decide(in);

@@ -24,7 +24,7 @@ struct signature_label *summary_labels(const struct vocabulary *v, uint32_t devi
 struct summary_input {
 	const struct trace *trace;
 	uint32_t device;
-	const struct account *account; /* finished */
+	const struct account *account;   /* finished */
 	const struct counters *counters; /* NULL if nothing was sampled */
 	const struct step_list *steps;
 	uint64_t origin_ns; /* of the report's times */

@@ -268,9 +268,11 @@ char *trace_damage(const struct trace *trace, uint64_t intact_ns, uint64_t trace
 	if (trace->reader.damage_count > 1)
 		snprintf(more, sizeof(more), " (and %u more places)",
 			 trace->reader.damage_count - 1);
-	if (!trace->reader.damage_count && !trace->reader.missing_chunks && !trace->reader.stopped_by) {
+	if (!trace->reader.damage_count && !trace->reader.missing_chunks &&
+	    !trace->reader.stopped_by) {
 		/* cut off, and whole up to there: what the recorder had not written yet is gone */
-		if (asprintf(&text, "%s; up to the last second of the run may be missing", what) < 0)
+		if (asprintf(&text, "%s; up to the last second of the run may be missing", what) <
+		    0)
 			return NULL;
 		return text;
 	}

@@ -59,7 +59,8 @@ uint8_t *actbuf_request(void)
 
 		/* acquire: pairs with actbuf_release; the writer has finished reading */
 		if (atomic_compare_exchange_strong_explicit(&slots[at].state, &expected, OUT,
-							    memory_order_acquire, memory_order_relaxed))
+							    memory_order_acquire,
+							    memory_order_relaxed))
 			return pool + (size_t)at * ACTBUF_BYTES;
 	}
 	return NULL;
@@ -71,13 +72,14 @@ void actbuf_complete(uint8_t *buffer, size_t valid_bytes, void *context, uint32_
 	int expected = OUT;
 
 	/* one that comes back twice, or was never handed out, is not read again */
-	if (!atomic_compare_exchange_strong_explicit(&s->state, &expected, TAKEN, memory_order_relaxed,
-						     memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&s->state, &expected, TAKEN,
+						     memory_order_relaxed, memory_order_relaxed))
 		return;
 	s->valid_bytes = valid_bytes <= ACTBUF_BYTES ? valid_bytes : 0;
 	s->context = context;
 	s->stream = stream;
-	atomic_store_explicit(&s->order, atomic_fetch_add_explicit(&completions, 1, memory_order_relaxed),
+	atomic_store_explicit(&s->order,
+			      atomic_fetch_add_explicit(&completions, 1, memory_order_relaxed),
 			      memory_order_relaxed);
 	/* release: pairs with actbuf_take; content and description are visible with the state */
 	atomic_store_explicit(&s->state, READY, memory_order_release);

@@ -16,7 +16,7 @@
 struct actbuf {
 	uint8_t *data;
 	size_t valid_bytes;
-	void *context;    /* as CUPTI gave it */
+	void *context; /* as CUPTI gave it */
 	uint32_t stream;
 };
 

@@ -11,13 +11,13 @@
 #include "names.h"
 #include "sampler.h"
 
-#define FIELD(record, name, type, member, offset)                             \
-	static inline type record##_##name(const uint8_t *bytes)              \
-	{                                                                     \
-		type value;                                                   \
-                                                                              \
-		memcpy(&value, bytes + (offset), sizeof(value));              \
-		return value;                                                 \
+#define FIELD(record, name, type, member, offset)                                                  \
+	static inline type record##_##name(const uint8_t *bytes)                                   \
+	{                                                                                          \
+		type value;                                                                        \
+                                                                                                   \
+		memcpy(&value, bytes + (offset), sizeof(value));                                   \
+		return value;                                                                      \
 	}
 #include "activity.def"
 #undef FIELD
@@ -57,7 +57,8 @@ static uint32_t name_id(uint64_t address)
 		return 0;
 	if (c->address == address && c->id) {
 		known = names_text(c->id, &size);
-		if (strncmp(name, known, size) == 0 && (name[size] == 0 || size == NAME_BYTES_LIMIT))
+		if (strncmp(name, known, size) == 0 &&
+		    (name[size] == 0 || size == NAME_BYTES_LIMIT))
 			return c->id;
 	}
 	c->address = address;
@@ -110,9 +111,9 @@ static void add_kernel(struct output *output, const uint8_t *r)
 	note_context(output, kernel_context(r), kernel_device(r));
 	sampler_saw_launch(kernel_device(r)); /* where no callback told */
 	output_add_numbers(output, BST_TABLE_RUN,
-			   (uint64_t[]){encode_kernel(&key), start, end - start, kernel_correlation(r),
-					kernel_context(r), kernel_stream(r), kernel_graph(r),
-					kernel_node(r), kernel_device(r), flags});
+			   (uint64_t[]){encode_kernel(&key), start, end - start,
+					kernel_correlation(r), kernel_context(r), kernel_stream(r),
+					kernel_graph(r), kernel_node(r), kernel_device(r), flags});
 }
 
 static uint64_t copy_kind_of(uint8_t kind)
@@ -149,9 +150,9 @@ static void add_copy(struct output *output, const uint8_t *r)
 	output_add_numbers(output, BST_TABLE_COPY,
 			   (uint64_t[]){copy_kind_of(copy_kind(r)), start, end - start,
 					copy_correlation(r), copy_context(r), copy_stream(r),
-					copy_graph(r), copy_node(r), copy_device(r), flags, copy_bytes(r),
-					copy_source_kind(r), copy_target_kind(r), copy_device(r),
-					copy_device(r)});
+					copy_graph(r), copy_node(r), copy_device(r), flags,
+					copy_bytes(r), copy_source_kind(r), copy_target_kind(r),
+					copy_device(r), copy_device(r)});
 }
 
 static void add_peer_copy(struct output *output, const uint8_t *r)
@@ -162,9 +163,9 @@ static void add_peer_copy(struct output *output, const uint8_t *r)
 	output_add_numbers(output, BST_TABLE_COPY,
 			   (uint64_t[]){BST_ENUM_COPY_KIND_PEER_TO_PEER, start, end - start,
 					peer_correlation(r), peer_context(r), peer_stream(r),
-					peer_graph(r), peer_node(r), peer_device(r), flags, peer_bytes(r),
-					peer_source_kind(r), peer_target_kind(r), peer_source_device(r),
-					peer_target_device(r)});
+					peer_graph(r), peer_node(r), peer_device(r), flags,
+					peer_bytes(r), peer_source_kind(r), peer_target_kind(r),
+					peer_source_device(r), peer_target_device(r)});
 }
 
 static void add_set(struct output *output, const uint8_t *r)
@@ -174,10 +175,11 @@ static void add_set(struct output *output, const uint8_t *r)
 
 	flags |= set_flags(r) & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC ? BST_ENUM_DEVICE_FLAG_ASYNC : 0;
 	output_add_numbers(output, BST_TABLE_COPY,
-			   (uint64_t[]){BST_ENUM_COPY_KIND_SET, start, end - start, set_correlation(r),
-					set_context(r), set_stream(r), set_graph(r), set_node(r),
-					set_device(r), flags, set_bytes(r), 0, set_memory_kind(r),
-					set_device(r), set_device(r)});
+			   (uint64_t[]){BST_ENUM_COPY_KIND_SET, start, end - start,
+					set_correlation(r), set_context(r), set_stream(r),
+					set_graph(r), set_node(r), set_device(r), flags,
+					set_bytes(r), 0, set_memory_kind(r), set_device(r),
+					set_device(r)});
 }
 
 static uint64_t overhead_kind_of(uint32_t kind)
@@ -191,12 +193,14 @@ static uint64_t overhead_kind_of(uint32_t kind)
 static void add_overhead(struct output *output, const uint8_t *r)
 {
 	uint64_t start = overhead_start(r), end = overhead_end(r);
-	uint32_t tid = overhead_object_kind(r) == CUPTI_ACTIVITY_OBJECT_THREAD ? overhead_tid(r) : 0;
+	uint32_t tid =
+		overhead_object_kind(r) == CUPTI_ACTIVITY_OBJECT_THREAD ? overhead_tid(r) : 0;
 
 	if (end < start)
 		end = start;
-	output_add_numbers(output, BST_TABLE_OVERHEAD,
-			   (uint64_t[]){overhead_kind_of(overhead_kind(r)), start, end - start, tid});
+	output_add_numbers(
+		output, BST_TABLE_OVERHEAD,
+		(uint64_t[]){overhead_kind_of(overhead_kind(r)), start, end - start, tid});
 }
 
 void activity_record(struct output *output, uint32_t kind, const uint8_t *record)

@@ -12,8 +12,8 @@
 #define RECORD_set CUpti_ActivityMemset4
 #define RECORD_overhead CUpti_ActivityOverhead3
 
-#define FIELD(record, name, type, member, offset)                                       \
-	_Static_assert(offsetof(RECORD_##record, member) == offset, #record "." #name); \
+#define FIELD(record, name, type, member, offset)                                                  \
+	_Static_assert(offsetof(RECORD_##record, member) == offset, #record "." #name);            \
 	_Static_assert(sizeof(((RECORD_##record *)0)->member) == sizeof(type), #record "." #name);
 #include "activity.def"
 #undef FIELD

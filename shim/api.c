@@ -7,26 +7,26 @@
 #include "trace/format.h"
 
 static const struct api_info hooks[API_HOOK_COUNT] = {
-#define HOOK(name, CLASS, params, args, stream, bytes, object) \
+#define HOOK(name, CLASS, params, args, stream, bytes, object)                                     \
 	[API_##name] = {#name, BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},
-#define HOOK_PTSZ(name, CLASS, params, args, stream, bytes, object) \
-	[API_##name] = {#name, BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},             \
+#define HOOK_PTSZ(name, CLASS, params, args, stream, bytes, object)                                \
+	[API_##name] = {#name, BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},                   \
 	[API_##name##_ptsz] = {#name "_ptsz", BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},
-#define HOOK_PTDS(name, CLASS, params, args, stream, bytes, object) \
-	[API_##name] = {#name, BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},             \
+#define HOOK_PTDS(name, CLASS, params, args, stream, bytes, object)                                \
+	[API_##name] = {#name, BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},                   \
 	[API_##name##_ptds] = {#name "_ptds", BST_ENUM_CLASS_##CLASS, BST_ENUM_LIBRARY_CUDART},
 #include "hooks.def"
 #undef HOOK
 #undef HOOK_PTSZ
 #undef HOOK_PTDS
-#define CALL(name, LIBRARY, FAMILY, TYPE) \
+#define CALL(name, LIBRARY, FAMILY, TYPE)                                                          \
 	[API_##name] = {#name, BST_ENUM_CLASS_LIBRARY, BST_ENUM_LIBRARY_##LIBRARY},
-#define CALL_64(name, LIBRARY, FAMILY, TYPE)                                        \
-	[API_##name] = {#name, BST_ENUM_CLASS_LIBRARY, BST_ENUM_LIBRARY_##LIBRARY}, \
+#define CALL_64(name, LIBRARY, FAMILY, TYPE)                                                       \
+	[API_##name] = {#name, BST_ENUM_CLASS_LIBRARY, BST_ENUM_LIBRARY_##LIBRARY},                \
 	[API_##name##_64] = {#name "_64", BST_ENUM_CLASS_LIBRARY, BST_ENUM_LIBRARY_##LIBRARY},
-#define OWN(name, LIBRARY) \
+#define OWN(name, LIBRARY)                                                                         \
 	[API_##name] = {#name, BST_ENUM_CLASS_LIBRARY, BST_ENUM_LIBRARY_##LIBRARY},
-#define GETTER(name, LIBRARY) \
+#define GETTER(name, LIBRARY)                                                                      \
 	[API_##name] = {#name, BST_ENUM_CLASS_QUERY, BST_ENUM_LIBRARY_##LIBRARY},
 #include "library.def"
 #undef CALL
@@ -78,8 +78,10 @@ struct api_info api_info(uint16_t api)
 const char *api_library_stem(uint8_t library)
 {
 	static const char *const stems[] = {
-		[BST_ENUM_LIBRARY_CUDART] = "libcudart",     [BST_ENUM_LIBRARY_CUBLAS] = "libcublas",
-		[BST_ENUM_LIBRARY_CUBLASLT] = "libcublasLt", [BST_ENUM_LIBRARY_CUDNN] = "libcudnn",
+		[BST_ENUM_LIBRARY_CUDART] = "libcudart",
+		[BST_ENUM_LIBRARY_CUBLAS] = "libcublas",
+		[BST_ENUM_LIBRARY_CUBLASLT] = "libcublasLt",
+		[BST_ENUM_LIBRARY_CUDNN] = "libcudnn",
 		[BST_ENUM_LIBRARY_NCCL] = "libnccl",
 	};
 

@@ -107,7 +107,8 @@ static void *try_toolkits(int major, char *found, size_t size)
 	return handle;
 }
 
-static void *open_library(const char *wanted, char *found, size_t size, char *reason, size_t reason_size)
+static void *open_library(const char *wanted, char *found, size_t size, char *reason,
+			  size_t reason_size)
 {
 	char folder[PATH_MAX];
 	void *handle = NULL;
@@ -133,10 +134,13 @@ static void *open_library(const char *wanted, char *found, size_t size, char *re
 	for (int m = 13; m >= 12 && !handle && !major; m--)
 		handle = try_toolkits(m, found, size);
 	if (!handle)
-		snprintf(reason, reason_size,
-			 "no libcupti.so%s found; set BOUNDSHIM_CUPTI to its path (it comes with the CUDA toolkit "
-			 "and with the Python package nvidia-cuda-cupti)",
-			 major == 12 ? ".12" : major == 13 ? ".13" : "");
+		snprintf(
+			reason, reason_size,
+			"no libcupti.so%s found; set BOUNDSHIM_CUPTI to its path (it comes with the CUDA toolkit "
+			"and with the Python package nvidia-cuda-cupti)",
+			major == 12   ? ".12"
+			: major == 13 ? ".13"
+				      : "");
 	return handle;
 }
 

@@ -10,7 +10,7 @@ struct cupti_api {
 #define CUPTI(name, needed) __typeof__(&name) name;
 #include "cupti_api.def"
 #undef CUPTI
-	void *handle; /* of dlopen */
+	void *handle;     /* of dlopen */
 	uint32_t version; /* as cuptiGetVersion says: 28 = 12.9, 130001 = 13.0 update 1 */
 	char path[4096];
 };

@@ -58,13 +58,15 @@ static int find_driver(struct driver *d)
 	d->attribute = (__typeof__(d->attribute))dlsym(handle, "cuDeviceGetAttribute");
 	d->name = (__typeof__(d->name))dlsym(handle, "cuDeviceGetName");
 	d->uuid = (__typeof__(d->uuid))symbol(handle, "cuDeviceGetUuid_v2", "cuDeviceGetUuid");
-	d->memory = (__typeof__(d->memory))symbol(handle, "cuDeviceTotalMem_v2", "cuDeviceTotalMem");
+	d->memory =
+		(__typeof__(d->memory))symbol(handle, "cuDeviceTotalMem_v2", "cuDeviceTotalMem");
 	d->pci = (__typeof__(d->pci))dlsym(handle, "cuDeviceGetPCIBusId");
 	d->version = (__typeof__(d->version))dlsym(handle, "cuDriverGetVersion");
 	return d->count && d->get && d->attribute ? 0 : -1;
 }
 
-static void add(struct output *output, int index, const char *key, uint64_t number, const char *text)
+static void add(struct output *output, int index, const char *key, uint64_t number,
+		const char *text)
 {
 	output_add(output, BST_TABLE_DEVICE,
 		   (struct bst_cell[]){{.number = (uint64_t)index},
@@ -103,7 +105,8 @@ static void describe(const struct driver *d, struct output *output, int index)
 	if (d->memory && d->memory(&bytes, device) == CUDA_SUCCESS)
 		add(output, index, "memory_bytes", bytes, NULL);
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
-		if (d->attribute(&value, attributes[i].attribute, device) == CUDA_SUCCESS && value >= 0)
+		if (d->attribute(&value, attributes[i].attribute, device) == CUDA_SUCCESS &&
+		    value >= 0)
 			add(output, index, attributes[i].key, (uint64_t)value, NULL);
 }
 

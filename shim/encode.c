@@ -26,7 +26,7 @@ struct handle_entry {
 static struct output *out;
 static struct handle_entry *handles;
 static uint32_t handle_count;
-static uint32_t *kernel_bucket; /* id, 0 = free */
+static uint32_t *kernel_bucket;   /* id, 0 = free */
 static struct kernel_key *kernel; /* by id */
 static uint32_t kernel_count;
 static uint32_t names_written;
@@ -101,7 +101,8 @@ void encode_names(void)
 		const char *text = names_text(id, &size);
 
 		output_add(out, BST_TABLE_STRING,
-			   (struct bst_cell[]){{.number = id}, {.text = text, .size = (uint32_t)size}});
+			   (struct bst_cell[]){{.number = id},
+					       {.text = text, .size = (uint32_t)size}});
 	}
 }
 
@@ -152,10 +153,10 @@ static uint32_t add_kernel(uint32_t *bucket, const struct kernel_key *key)
 	encode_names();
 	output_add_numbers(out, BST_TABLE_KERNEL,
 			   (uint64_t[]){id, key->name, key->grid[0], key->grid[1], key->grid[2],
-					key->block[0], key->block[1], key->block[2], key->cluster[0],
-					key->cluster[1], key->cluster[2], key->registers,
-					key->shared_static, key->shared_dynamic, key->local,
-					key->shared_executed});
+					key->block[0], key->block[1], key->block[2],
+					key->cluster[0], key->cluster[1], key->cluster[2],
+					key->registers, key->shared_static, key->shared_dynamic,
+					key->local, key->shared_executed});
 	return id;
 }
 
@@ -181,9 +182,10 @@ static void announce_api(uint16_t api)
 	info = api_info(api);
 	if (info.name)
 		output_add(out, BST_TABLE_API,
-			   (struct bst_cell[]){{.number = api},
-					       {.text = info.name, .size = (uint32_t)strlen(info.name)},
-					       {.number = info.class}});
+			   (struct bst_cell[]){
+				   {.number = api},
+				   {.text = info.name, .size = (uint32_t)strlen(info.name)},
+				   {.number = info.class}});
 }
 
 /* The thread's name as the kernel knows it, at the time of its first record. */
@@ -227,17 +229,18 @@ static void encode_call(const struct thread *t, const struct record *r)
 	if (!api_is_device_operation(api_info(r->api).class))
 		flags &= ~(uint64_t)BST_ENUM_CALL_FLAG_CAPTURED;
 	output_add_numbers(out, BST_TABLE_CALL,
-			   (uint64_t[]){t->id, r->api, r->begin_ns, r->u.call.duration_ns, r->correlation,
-					encode_handle(r->u.call.stream), r->u.call.bytes,
-					r->u.call.result, flags, encode_handle(r->u.call.object)});
+			   (uint64_t[]){t->id, r->api, r->begin_ns, r->u.call.duration_ns,
+					r->correlation, encode_handle(r->u.call.stream),
+					r->u.call.bytes, r->u.call.result, flags,
+					encode_handle(r->u.call.object)});
 }
 
 static void encode_node(const struct thread *t, const struct record *r)
 {
 	announce_api(r->api);
 	output_add_numbers(out, BST_TABLE_NODE,
-			   (uint64_t[]){r->u.node.node, r->u.node.graph, r->u.node.source, r->u.node.kind,
-					t->id, r->begin_ns, r->api, r->u.node.range,
+			   (uint64_t[]){r->u.node.node, r->u.node.graph, r->u.node.source,
+					r->u.node.kind, t->id, r->begin_ns, r->api, r->u.node.range,
 					r->u.node.shape, r->u.node.library});
 }
 

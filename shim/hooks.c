@@ -14,8 +14,8 @@
 	int name params;                                                                           \
 	int name params                                                                            \
 	{                                                                                          \
-		int(*real) params = (int(*) params)real_function(API_##name,                       \
-								 __builtin_return_address(0));     \
+		int(*real) params =                                                                \
+			(int(*) params)real_function(API_##name, __builtin_return_address(0));     \
 		struct call_result result;                                                         \
 		struct call call;                                                                  \
                                                                                                    \
@@ -31,13 +31,13 @@
 		return result.error;                                                               \
 	}
 
-#define HOOK(name, CLASS, params, args, stream, bytes, object) \
+#define HOOK(name, CLASS, params, args, stream, bytes, object)                                     \
 	WRAPPER(name, params, args, stream, bytes, object)
-#define HOOK_PTSZ(name, CLASS, params, args, stream, bytes, object) \
-	WRAPPER(name, params, args, stream, bytes, object)          \
+#define HOOK_PTSZ(name, CLASS, params, args, stream, bytes, object)                                \
+	WRAPPER(name, params, args, stream, bytes, object)                                         \
 	WRAPPER(name##_ptsz, params, args, stream, bytes, object)
-#define HOOK_PTDS(name, CLASS, params, args, stream, bytes, object) \
-	WRAPPER(name, params, args, stream, bytes, object)          \
+#define HOOK_PTDS(name, CLASS, params, args, stream, bytes, object)                                \
+	WRAPPER(name, params, args, stream, bytes, object)                                         \
 	WRAPPER(name##_ptds, params, args, stream, bytes, object)
 
 #pragma GCC visibility push(default)

@@ -135,8 +135,8 @@ static CUptiResult add_one(const struct pm_api *api, const char *chip, const uin
 }
 
 /* The first candidate of each: what one family of chips has, found with a single question instead of dozens. */
-static CUptiResult choose_first(const struct pm_api *api, const char *chip, const uint8_t *availability,
-				struct metric_set *set)
+static CUptiResult choose_first(const struct pm_api *api, const char *chip,
+				const uint8_t *availability, struct metric_set *set)
 {
 	for (size_t i = 0; i < WANTED; i++) {
 		size_t n = strcspn(wanted[i].candidates, "|");

@@ -17,7 +17,7 @@ struct name {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* leaf: nothing is called under it */
-static uint32_t *bucket; /* id, 0 = free */
+static uint32_t *bucket;                                 /* id, 0 = free */
 static struct name *name;
 static char *text;
 static uint32_t text_used;

@@ -66,7 +66,8 @@ static const char *narrow(const uint32_t *text, char out[NARROW_BYTES])
 /* Ranges before the first CUDA activity are not recorded, nor their names. */
 static uint32_t intern(const char *text)
 {
-	return text && session_recording() ? names_intern(text, strnlen(text, NAME_BYTES_LIMIT)) : 0;
+	return text && session_recording() ? names_intern(text, strnlen(text, NAME_BYTES_LIMIT))
+					   : 0;
 }
 
 static uint32_t intern_wide(const uint32_t *text)
@@ -79,7 +80,8 @@ static uint32_t intern_wide(const uint32_t *text)
 /* Registered strings and domains are made early and used late: kept though nothing is recorded yet. */
 static uint32_t intern_early(const char *text)
 {
-	if (!text || atomic_load_explicit(&session_state_now, memory_order_relaxed) == SESSION_OFF ||
+	if (!text ||
+	    atomic_load_explicit(&session_state_now, memory_order_relaxed) == SESSION_OFF ||
 	    names_init() != 0)
 		return 0;
 	return names_intern(text, strnlen(text, NAME_BYTES_LIMIT));
@@ -256,14 +258,17 @@ struct entry {
 	nvtx_function function;
 };
 
-#define ENTRY(id, function) {id, (nvtx_function)function}
+#define ENTRY(id, function)                                                                        \
+	{                                                                                          \
+		id, (nvtx_function)function                                                        \
+	}
 
 /* NVTX_CBID_CORE_* */
 static const struct entry core[] = {
-	ENTRY(1, mark_ex),        ENTRY(2, mark_a),         ENTRY(3, mark_w),
-	ENTRY(4, range_start_ex), ENTRY(5, range_start_a),  ENTRY(6, range_start_w),
-	ENTRY(7, range_end),      ENTRY(8, range_push_ex),  ENTRY(9, range_push_a),
-	ENTRY(10, range_push_w),  ENTRY(11, range_pop),     ENTRY(14, name_thread_a),
+	ENTRY(1, mark_ex),        ENTRY(2, mark_a),        ENTRY(3, mark_w),
+	ENTRY(4, range_start_ex), ENTRY(5, range_start_a), ENTRY(6, range_start_w),
+	ENTRY(7, range_end),      ENTRY(8, range_push_ex), ENTRY(9, range_push_a),
+	ENTRY(10, range_push_w),  ENTRY(11, range_pop),    ENTRY(14, name_thread_a),
 	ENTRY(15, name_thread_w),
 };
 
@@ -280,7 +285,8 @@ static const struct entry core2[] = {
 	ENTRY(13, domain_create_w),
 };
 
-static void fill(const struct nvtx_callbacks *callbacks, int module, const struct entry *entries, size_t count)
+static void fill(const struct nvtx_callbacks *callbacks, int module, const struct entry *entries,
+		 size_t count)
 {
 	nvtx_function **table;
 	unsigned size;

@@ -20,7 +20,8 @@
 
 #define ROWS_MOST 8192u
 #define TEXT_MOST (256u << 10)
-#define INTERRUPTIONS_MOST 100u /* of one write: signals are blocked, so that something else is wrong then */
+#define INTERRUPTIONS_MOST                                                                         \
+	100u /* of one write: signals are blocked, so that something else is wrong then */
 #define INDEX_LIMIT 65536u /* chunks that the index can hold; longer traces have none */
 #define CHUNK_BYTES_MOST ((size_t)ROWS_MOST * 16 * 8 + (1u << 20))
 /* Kept free under the size limit for dictionaries and clocks, the last flush, the index and the trailer: an eighth, at most this. */
@@ -40,14 +41,14 @@ static const struct capacity capacities[] = {
 	{BST_TABLE_API, 256, 16 << 10},    {BST_TABLE_THREAD, 256, 16 << 10},
 	{BST_TABLE_DEVICE, 128, 8 << 10},  {BST_TABLE_CONTEXT, 64, 0},
 	{BST_TABLE_HANDLE, 1024, 0},       {BST_TABLE_KERNEL, 1024, 0},
-	{BST_TABLE_SHAPE, 1024, 64 << 10},
-	{BST_TABLE_CLOCK, 64, 0},          {BST_TABLE_LOSS, 256, 0},
-	{BST_TABLE_COST, 64, 0},           {BST_TABLE_NODE, 2048, 0},
-	{BST_TABLE_CALL, ROWS_MOST, 0},    {BST_TABLE_WAKE, 1024, 0},
-	{BST_TABLE_RANGE, 4096, 0},        {BST_TABLE_RUN, ROWS_MOST, 0},
-	{BST_TABLE_COPY, 4096, 0},         {BST_TABLE_OVERHEAD, 1024, 0},
-	{BST_TABLE_METRIC, 64, 16 << 10},  {BST_TABLE_SAMPLE, 2048, 0},
-	{BST_TABLE_BURST, 64, 16 << 10},   {BST_TABLE_LIBRARY, ROWS_MOST, 0},
+	{BST_TABLE_SHAPE, 1024, 64 << 10}, {BST_TABLE_CLOCK, 64, 0},
+	{BST_TABLE_LOSS, 256, 0},          {BST_TABLE_COST, 64, 0},
+	{BST_TABLE_NODE, 2048, 0},         {BST_TABLE_CALL, ROWS_MOST, 0},
+	{BST_TABLE_WAKE, 1024, 0},         {BST_TABLE_RANGE, 4096, 0},
+	{BST_TABLE_RUN, ROWS_MOST, 0},     {BST_TABLE_COPY, 4096, 0},
+	{BST_TABLE_OVERHEAD, 1024, 0},     {BST_TABLE_METRIC, 64, 16 << 10},
+	{BST_TABLE_SAMPLE, 2048, 0},       {BST_TABLE_BURST, 64, 16 << 10},
+	{BST_TABLE_LIBRARY, ROWS_MOST, 0},
 };
 
 #define TABLES_USED (sizeof(capacities) / sizeof(capacities[0]))
@@ -57,10 +58,11 @@ static const struct capacity capacities[] = {
 struct output {
 	int fd;
 	int failed; /* a write failed and it was said: once is enough */
-	int full;   /* the size limit was reached: no more rows of data, so that what is there is a beginning */
+	int full; /* the size limit was reached: no more rows of data, so that what is there is a beginning */
 	int closing; /* the last chunks may use what was kept free */
 	uint64_t max_bytes;
-	uint64_t beyond[3]; /* rows beyond the size limit: count, and between which times of the host */
+	uint64_t beyond
+		[3]; /* rows beyond the size limit: count, and between which times of the host */
 	struct bst_encoder encoder;
 	struct bst_batch batch[BST_TABLE_LIMIT];
 	struct bst_batch index;
@@ -159,17 +161,20 @@ static int open_file(struct output *out, const struct output_options *o)
 			log_line("BOUNDSHIM_OUT is too long for a path; nothing is recorded");
 			return -1;
 		}
-		out->fd = above_standard(open(out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+		out->fd = above_standard(open(
+			out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
 		if (out->fd >= 0) {
 			if (attempt && o->out)
-				log_line("the file named by BOUNDSHIM_OUT exists; writing to %s", out->path);
+				log_line("the file named by BOUNDSHIM_OUT exists; writing to %s",
+					 out->path);
 			return 0;
 		}
 		if (errno != EEXIST)
 			break;
 	}
-	log_line("%s: cannot create the trace: %s; nothing is recorded. Set BOUNDSHIM_OUT to a writable place",
-		 out->path, strerror(errno));
+	log_line(
+		"%s: cannot create the trace: %s; nothing is recorded. Set BOUNDSHIM_OUT to a writable place",
+		out->path, strerror(errno));
 	return -1;
 }
 
@@ -197,7 +202,7 @@ static int write_at(int fd, const uint8_t *data, size_t size, uint64_t offset)
 
 static void note_in_index(struct output *out, const struct bst_batch *batch)
 {
-	uint64_t row[] = {out->encoder.offset, batch->info->id,  batch->rows,
+	uint64_t row[] = {out->encoder.offset, batch->info->id, batch->rows,
 			  batch->first_row,    batch->time_min, batch->time_max};
 
 	if (bst_batch_add_numbers(&out->index, row) != BST_OK)
@@ -207,8 +212,8 @@ static void note_in_index(struct output *out, const struct bst_batch *batch)
 static void say_write_failed(struct output *out)
 {
 	if (!out->failed)
-		log_line("%s: writing the trace failed: %s; what does not fit is lost and counted", out->path,
-			 strerror(errno));
+		log_line("%s: writing the trace failed: %s; what does not fit is lost and counted",
+			 out->path, strerror(errno));
 	out->failed = 1;
 }
 
@@ -311,7 +316,8 @@ static void stretch_beyond(struct output *out, const struct bst_batch *batch)
  */
 static void drop(struct output *out, struct bst_batch *batch)
 {
-	uint64_t row[] = {BST_ENUM_LOSS_WRITE_ERROR, batch->rows, 0, batch->time_min, batch->time_max};
+	uint64_t row[] = {BST_ENUM_LOSS_WRITE_ERROR, batch->rows, 0, batch->time_min,
+			  batch->time_max};
 	bool placed = has_host_times(batch->info->id);
 
 	if (out->full)
@@ -368,7 +374,8 @@ static struct bst_cell text_cell(const char *text)
 void output_meta(struct output *out, const char *key, const char *value)
 {
 	if (value)
-		output_add(out, BST_TABLE_META, (struct bst_cell[]){text_cell(key), text_cell(value)});
+		output_add(out, BST_TABLE_META,
+			   (struct bst_cell[]){text_cell(key), text_cell(value)});
 }
 
 void output_meta_number(struct output *out, const char *key, uint64_t value)
@@ -386,8 +393,10 @@ static void add_schema(struct output *out)
 
 		if (!t)
 			continue;
-		output_add(out, BST_TABLE_SCHEMA,
-			   (struct bst_cell[]){{.number = id}, {.number = 0}, text_cell(t->name), text_cell("")});
+		output_add(
+			out, BST_TABLE_SCHEMA,
+			(struct bst_cell[]){
+				{.number = id}, {.number = 0}, text_cell(t->name), text_cell("")});
 		for (const struct bst_column_info *c = t->column; c->id; c++)
 			output_add(out, BST_TABLE_SCHEMA,
 				   (struct bst_cell[]){{.number = id},
@@ -404,7 +413,9 @@ static void add_vocabularies(struct output *out)
 
 	for (unsigned i = 0; i < count; i++)
 		output_add(out, BST_TABLE_ENUM,
-			   (struct bst_cell[]){text_cell(e[i].set), {.number = e[i].value}, text_cell(e[i].name)});
+			   (struct bst_cell[]){text_cell(e[i].set),
+					       {.number = e[i].value},
+					       text_cell(e[i].name)});
 }
 
 static int map_batches(struct output *out)
@@ -438,11 +449,13 @@ static int begin_file(struct output *out)
 	int error;
 
 	if (getrandom(run_id, sizeof(run_id), GRND_NONBLOCK) != (ssize_t)sizeof(run_id)) {
-		uint64_t seed[2] = {clock_ns(CLOCK_REALTIME), (uint64_t)getpid() << 32 ^ host_now()};
+		uint64_t seed[2] = {clock_ns(CLOCK_REALTIME),
+				    (uint64_t)getpid() << 32 ^ host_now()};
 
 		memcpy(run_id, seed, sizeof(run_id));
 	}
-	if (!memory || bst_encoder_init(&out->encoder, run_id, ROWS_MOST, TEXT_MOST, memory, bytes) != BST_OK) {
+	if (!memory || bst_encoder_init(&out->encoder, run_id, ROWS_MOST, TEXT_MOST, memory,
+					bytes) != BST_OK) {
 		log_line("no memory for the trace; nothing is recorded");
 		return -1;
 	}
@@ -451,7 +464,8 @@ static int begin_file(struct output *out)
 	error = write_at(out->fd, header, sizeof(header), 0);
 	quiet_end(&quiet);
 	if (error) {
-		log_line("%s: cannot write the trace: %s; nothing is recorded", out->path, strerror(errno));
+		log_line("%s: cannot write the trace: %s; nothing is recorded", out->path,
+			 strerror(errno));
 		return -1;
 	}
 	return 0;
@@ -516,8 +530,8 @@ void output_close(struct output *out)
 			make_room(out, capacities[at].table);
 	if (out->beyond[2])
 		output_add_numbers(out, BST_TABLE_LOSS,
-				   (uint64_t[]){BST_ENUM_LOSS_FILE_LIMIT, out->beyond[0], 0, out->beyond[1],
-						out->beyond[2]});
+				   (uint64_t[]){BST_ENUM_LOSS_FILE_LIMIT, out->beyond[0], 0,
+						out->beyond[1], out->beyond[2]});
 	/* the rows of `loss` that all this made */
 	output_flush(out);
 	write_index(out);

@@ -43,7 +43,8 @@ static const char *first_of(const char *const *names)
 const char *process_rank(void)
 {
 	/* torchrun, OpenMPI, MPICH and Intel MPI, Slurm */
-	static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
+	static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+					    "SLURM_PROCID", NULL};
 
 	return first_of(names);
 }
@@ -155,10 +156,10 @@ static void describe_environment(struct output *output)
 {
 	/* what changes how CUDA behaves; nothing here can hold a secret */
 	static const char *const names[] = {
-		"CUDA_VISIBLE_DEVICES",     "CUDA_LAUNCH_BLOCKING",  "CUDA_DEVICE_MAX_CONNECTIONS",
-		"CUDA_MODULE_LOADING",      "CUDA_DEVICE_ORDER",     "CUDA_MPS_PIPE_DIRECTORY",
-		"PYTORCH_CUDA_ALLOC_CONF",  "NVIDIA_TF32_OVERRIDE",  "OMP_NUM_THREADS",
-		"CUDA_FORCE_PTX_JIT",       "NCCL_NVLS_ENABLE",      "TORCH_CUDNN_V8_API_DISABLED",
+		"CUDA_VISIBLE_DEVICES",    "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_CONNECTIONS",
+		"CUDA_MODULE_LOADING",     "CUDA_DEVICE_ORDER",    "CUDA_MPS_PIPE_DIRECTORY",
+		"PYTORCH_CUDA_ALLOC_CONF", "NVIDIA_TF32_OVERRIDE", "OMP_NUM_THREADS",
+		"CUDA_FORCE_PTX_JIT",      "NCCL_NVLS_ENABLE",     "TORCH_CUDNN_V8_API_DISABLED",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -171,10 +172,10 @@ static void describe_environment(struct output *output)
 
 void process_describe(struct output *output, const struct env *env, int64_t start_ns)
 {
-	static const char *const local_rank[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID",
-						 NULL};
-	static const char *const world[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS",
-					    NULL};
+	static const char *const local_rank[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+						 "SLURM_LOCALID", NULL};
+	static const char *const world[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+					    "SLURM_NTASKS", NULL};
 	struct utsname kernel;
 	char host[256] = "";
 

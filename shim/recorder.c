@@ -57,7 +57,8 @@ static void count_self_time(struct self_time *s, uint64_t sampled_ns)
 
 static bool due_for_sample(struct self_time *s)
 {
-	return atomic_load_explicit(&s->count, memory_order_relaxed) % SELF_TIME_PERIOD == SELF_TIME_PERIOD - 1;
+	return atomic_load_explicit(&s->count, memory_order_relaxed) % SELF_TIME_PERIOD ==
+	       SELF_TIME_PERIOD - 1;
 }
 
 /* What this thread used and waited for up to now: the analyzer takes differences. */
@@ -117,7 +118,8 @@ void recorder_end(struct call *call, const struct call_result *result)
 	struct thread *t = call->thread;
 	struct record r = {
 		.kind = RECORD_CALL,
-		.flags = (uint8_t)(t->pending_flags | (result->error ? BST_ENUM_CALL_FLAG_FAILED : 0)),
+		.flags = (uint8_t)(t->pending_flags |
+				   (result->error ? BST_ENUM_CALL_FLAG_FAILED : 0)),
 		.api = call->api,
 		.correlation = t->open_correlation,
 		.begin_ns = call->begin_ns,
@@ -135,7 +137,8 @@ void recorder_end(struct call *call, const struct call_result *result)
 	if (silence_ns > SILENCE_NS)
 		put_wake(t, call->begin_ns, silence_ns);
 	session_called(result->error == 0);
-	count_self_time(&t->hook, call->entry_ns ? call->begin_ns - call->entry_ns + host_now() - end_ns : 0);
+	count_self_time(&t->hook,
+			call->entry_ns ? call->begin_ns - call->entry_ns + host_now() - end_ns : 0);
 }
 
 bool recorder_library_begin(struct library_call *call, uint16_t api)
@@ -183,7 +186,8 @@ void recorder_library_end(struct library_call *call, int result)
 	t->library = call->outer;
 	put(t, &r);
 	session_called(result == 0);
-	count_self_time(&t->hook, call->entry_ns ? call->begin_ns - call->entry_ns + host_now() - end_ns : 0);
+	count_self_time(&t->hook,
+			call->entry_ns ? call->begin_ns - call->entry_ns + host_now() - end_ns : 0);
 }
 
 uint64_t recorder_driver_begin(uint16_t api, bool device_operation, uint32_t correlation)

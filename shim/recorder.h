@@ -44,7 +44,7 @@ void recorder_driver_end(uint16_t api, uint64_t begin_ns, uint32_t correlation, 
 void recorder_flag(uint8_t flags);
 
 struct range_event {
-	uint8_t kind; /* BST_ENUM_RANGE_KIND_* */
+	uint8_t kind;  /* BST_ENUM_RANGE_KIND_* */
 	uint32_t name; /* id of names.h, 0 if none */
 	uint64_t domain;
 	uint64_t id;

@@ -18,8 +18,8 @@
 #include "names.h"
 #include "output.h"
 #include "process.h"
-#include "sampler.h"
 #include "real.h"
+#include "sampler.h"
 #include "shapes.h"
 #include "spawn.h"
 #include "thread.h"
@@ -32,8 +32,10 @@
 _Atomic int session_state_now = SESSION_IDLE;
 _Atomic int session_pending_now;
 
-static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER; /* around starting; leaf but for what start calls */
-static _Atomic int starter; /* the thread that holds it: a hook called from inside starting passes through */
+static pthread_mutex_t start_lock =
+	PTHREAD_MUTEX_INITIALIZER; /* around starting; leaf but for what start calls */
+static _Atomic int
+	starter; /* the thread that holds it: a hook called from inside starting passes through */
 static pid_t owner;
 static _Atomic int injected;
 static struct env settings;
@@ -54,8 +56,9 @@ static void at_exit(void)
 		return;
 	set_state(SESSION_OFF);
 	if (!writer_finish("exit", EXIT_LIMIT_NS))
-		log_line("%s: not finished within 2 s of exit; what was written until then is intact",
-			 output_path(output));
+		log_line(
+			"%s: not finished within 2 s of exit; what was written until then is intact",
+			output_path(output));
 }
 
 void session_stop(void)

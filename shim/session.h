@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 enum session_state {
-	SESSION_IDLE,     /* no CUDA activity yet */
+	SESSION_IDLE,    /* no CUDA activity yet */
 	SESSION_WAITING, /* for the end of BOUNDSHIM_DELAY_S; hooks pass through */
 	SESSION_ON,
 	SESSION_OFF, /* by request, by failure, or at the end: hooks pass through */

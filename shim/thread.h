@@ -28,8 +28,8 @@ struct call {
 /* A call into a math library in progress, on the stack of its hook. */
 struct library_call {
 	uint16_t api;
-	uint8_t flags; /* BST_ENUM_LIBRARY_FLAG_* */
-	bool known;    /* what it computes is: calls inside it are part of it */
+	uint8_t flags;  /* BST_ENUM_LIBRARY_FLAG_* */
+	bool known;     /* what it computes is: calls inside it are part of it */
 	uint32_t shape; /* id of shapes.h */
 	uint64_t begin_ns;
 	uint64_t entry_ns; /* as in struct call */
@@ -61,17 +61,19 @@ struct thread {
 	int announced; /* the writer wrote its dictionary row */
 
 	/* the thread's own */
-	const struct call *open;   /* the hooked call in progress: never followed, since longjmp may have left it */
-	uint16_t open_api;         /* what it is, */
-	uint32_t open_correlation; /* the first device operation inside, set by the driver callback, */
-	uint64_t open_begin_ns;    /* and when it began */
+	const struct call *
+		open; /* the hooked call in progress: never followed, since longjmp may have left it */
+	uint16_t open_api; /* what it is, */
+	uint32_t
+		open_correlation; /* the first device operation inside, set by the driver callback, */
+	uint64_t open_begin_ns;   /* and when it began */
 	struct library_call *library; /* the innermost one in progress that is recorded */
 	struct collective_group group;
-	uint16_t driver_api;  /* else the driver call in progress that no hook saw, */
+	uint16_t driver_api;      /* else the driver call in progress that no hook saw, */
 	uint64_t driver_begin_ns; /* and when it began */
-	uint64_t last_end_ns; /* of its last call */
+	uint64_t last_end_ns;     /* of its last call */
 	uint8_t pending_flags; /* call_flag bits that resource callbacks raised inside the call in progress */
-	uint64_t lost_count;  /* records that did not fit since lost_begin_ns */
+	uint64_t lost_count; /* records that did not fit since lost_begin_ns */
 	uint64_t lost_begin_ns;
 	uint32_t range_depth;
 	uint32_t range[RANGE_DEPTH]; /* names of the NVTX ranges in force */

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "activity.h"
 #include "actbuf.h"
+#include "activity.h"
 #include "api.h"
 #include "cupti_api.h"
 #include "log.h"
@@ -28,13 +28,14 @@ static struct cupti_api cupti;
 static CUpti_SubscriberHandle subscriber;
 static _Atomic int state = TRACER_UNTRIED;
 static char reason[512];
-static _Atomic unsigned news; /* changes of state and reason */
+static _Atomic unsigned news;                 /* changes of state and reason */
 static uint8_t driver_class[DRIVER_ID_LIMIT]; /* class + 1 of the callbacks asked for, 0 = none */
-static _Atomic int callbacks_ready; /* `cupti` and `driver_class` are filled */
+static _Atomic int callbacks_ready;           /* `cupti` and `driver_class` are filled */
 
 static const CUpti_ActivityKind kinds[] = {
-	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-	CUPTI_ACTIVITY_KIND_MEMSET,            CUPTI_ACTIVITY_KIND_OVERHEAD,
+	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+	CUPTI_ACTIVITY_KIND_MEMCPY2,           CUPTI_ACTIVITY_KIND_MEMSET,
+	CUPTI_ACTIVITY_KIND_OVERHEAD,
 };
 static const CUpti_CallbackIdResource resources[] = {
 	CUPTI_CBID_RESOURCE_MODULE_LOADED,
@@ -56,7 +57,8 @@ static void fail(const char *what, CUptiResult result)
 
 	if (cupti.cuptiGetResultString)
 		cupti.cuptiGetResultString(result, &words);
-	snprintf(reason, sizeof(reason), "%s: %s (%d)", what, words ? words : "unknown error", (int)result);
+	snprintf(reason, sizeof(reason), "%s: %s (%d)", what, words ? words : "unknown error",
+		 (int)result);
 }
 
 /* Something is missing though CUPTI is on: the first such thing is said and kept. Starting thread, then writer thread. */
@@ -87,8 +89,8 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
 	}
 }
 
-static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
-				      size_t valid_bytes)
+static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
+				      size_t size, size_t valid_bytes)
 {
 	(void)size;
 	if (actbuf_owns(buffer))
@@ -133,7 +135,8 @@ static void driver_called(CUpti_CallbackId id, const CUpti_CallbackData *data)
 		if (is_launch(id))
 			tell_sampler(data);
 		*data->correlationData = recorder_driver_begin(
-			api, api_is_device_operation((uint8_t)(driver_class[id] - 1)), data->correlationId);
+			api, api_is_device_operation((uint8_t)(driver_class[id] - 1)),
+			data->correlationId);
 		return;
 	}
 	if (!*data->correlationData)
@@ -144,7 +147,8 @@ static void driver_called(CUpti_CallbackId id, const CUpti_CallbackData *data)
 
 static void node_made(const CUpti_GraphData *graph, bool cloned)
 {
-	struct node_event event = {.kind = cloned ? BST_ENUM_NODE_KIND_CLONED : BST_ENUM_NODE_KIND_CREATED};
+	struct node_event event = {.kind = cloned ? BST_ENUM_NODE_KIND_CLONED
+						  : BST_ENUM_NODE_KIND_CREATED};
 
 	if (!cupti.cuptiGetGraphNodeId || !graph->node)
 		return;
@@ -198,7 +202,9 @@ static unsigned learn_driver_functions(void)
 		const char *name = NULL;
 		int class;
 
-		if (cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) != CUPTI_SUCCESS || !name) {
+		if (cupti.cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, id, &name) !=
+			    CUPTI_SUCCESS ||
+		    !name) {
 			unknown++;
 			continue;
 		}
@@ -220,9 +226,11 @@ static void enable_callbacks(void)
 	unsigned known = learn_driver_functions();
 
 	for (unsigned i = 0; i < COUNT(resources); i++) {
-		result = cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
+		result = cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+						   resources[i]);
 		if (result != CUPTI_SUCCESS)
-			degrade("cuptiEnableCallback", result, "lazy loading and graph nodes are not told");
+			degrade("cuptiEnableCallback", result,
+				"lazy loading and graph nodes are not told");
 	}
 	for (uint32_t id = 1; id < DRIVER_ID_LIMIT; id++) {
 		if (!driver_class[id])
@@ -232,7 +240,8 @@ static void enable_callbacks(void)
 			refused = result;
 	}
 	if (refused != CUPTI_SUCCESS)
-		degrade("cuptiEnableCallback", refused, "some launches that no hook sees will lack CPU times");
+		degrade("cuptiEnableCallback", refused,
+			"some launches that no hook sees will lack CPU times");
 	else if (known == 0)
 		degrade("cuptiGetCallbackName", CUPTI_ERROR_UNKNOWN,
 			"launches that no hook sees will lack CPU times");
@@ -256,7 +265,8 @@ static CUptiResult enable_kinds(void)
 		CUptiResult other = cupti.cuptiActivityEnable(kinds[i]);
 
 		if (other != CUPTI_SUCCESS)
-			degrade("cuptiActivityEnable", other, "copies and sets, or some of them, are not recorded");
+			degrade("cuptiActivityEnable", other,
+				"copies and sets, or some of them, are not recorded");
 	}
 	return result;
 }
@@ -268,7 +278,8 @@ static void set_attributes(void)
 	size_t size = sizeof(zeroed);
 
 	if (cupti.cuptiActivitySetAttribute)
-		cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
+		cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER,
+						&size, &zeroed);
 	if (cupti.cuptiSetThreadIdType)
 		cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
 }
@@ -286,7 +297,8 @@ static enum tracer_state begin(const char *wanted_library)
 	result = cupti.cuptiSubscribe(&subscriber, called_back, NULL);
 	if (result != CUPTI_SUCCESS) {
 		fail("cuptiSubscribe", result);
-		return result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ? TRACER_TAKEN : TRACER_OFF;
+		return result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ? TRACER_TAKEN
+										: TRACER_OFF;
 	}
 	set_attributes();
 	result = cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
@@ -381,7 +393,8 @@ static void decode(struct output *output, const struct actbuf *buffer)
 	CUptiResult result;
 
 	for (;;) {
-		result = cupti.cuptiActivityGetNextRecord(buffer->data, buffer->valid_bytes, &record);
+		result = cupti.cuptiActivityGetNextRecord(buffer->data, buffer->valid_bytes,
+							  &record);
 		if (result != CUPTI_SUCCESS)
 			break;
 		activity_record(output, (uint32_t)record->kind, (const uint8_t *)record);
@@ -397,7 +410,8 @@ static void count_dropped(void *context, uint32_t stream)
 {
 	size_t dropped = 0;
 
-	if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS && dropped)
+	if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS &&
+	    dropped)
 		loss_add(BST_ENUM_LOSS_CUPTI_DROPPED, dropped);
 }
 

@@ -43,7 +43,8 @@ static unsigned tracer_told; /* how much of the tracer's news is in the file */
 
 static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
 {
-	return syscall(SYS_futex, (uint32_t *)word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
+	return syscall(SYS_futex, (uint32_t *)word, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL,
+		       0);
 }
 
 /* The kernel's own clock: the program may have replaced clock_gettime. */
@@ -58,7 +59,8 @@ static uint64_t kernel_now(void)
 /* Sleeps until *word is no longer `value` or the time is over: relative, by the kernel's own clock. */
 static void sleep_on(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 {
-	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000u),
+			      .tv_nsec = (long)(ns % 1000000000u)};
 
 	futex(word, FUTEX_WAIT, value, &ts);
 }
@@ -128,13 +130,15 @@ static void read_clocks(enum bst_enum reason)
 		best[2] = before + (between - before) / 2;
 		best[3] = after - before;
 	}
-	output_add_numbers(out, BST_TABLE_CLOCK, (uint64_t[]){best[0], best[1], best[2], best[3], reason});
+	output_add_numbers(out, BST_TABLE_CLOCK,
+			   (uint64_t[]){best[0], best[1], best[2], best[3], reason});
 }
 
 static void add_cost(enum bst_enum kind, uint64_t count, uint64_t total_ns)
 {
 	if (count)
-		output_add_numbers(out, BST_TABLE_COST, (uint64_t[]){kind, host_now(), count, total_ns});
+		output_add_numbers(out, BST_TABLE_COST,
+				   (uint64_t[]){kind, host_now(), count, total_ns});
 }
 
 /* Own time of hooks: the mean of the sampled ones, times all. */
@@ -165,7 +169,9 @@ static void report_cost(void)
 
 static void describe_tracer(void)
 {
-	static const char *const words[] = {[TRACER_UNTRIED] = "off", [TRACER_ON] = "on", [TRACER_OFF] = "off",
+	static const char *const words[] = {[TRACER_UNTRIED] = "off",
+					    [TRACER_ON] = "on",
+					    [TRACER_OFF] = "off",
 					    [TRACER_TAKEN] = "taken"};
 	enum tracer_state state = tracer_state();
 	unsigned news = tracer_news();
@@ -313,7 +319,8 @@ bool writer_finish(const char *reason, uint64_t timeout_ns)
 	atomic_store_explicit(&woken, 1, memory_order_release);
 	futex(&woken, FUTEX_WAKE, 1, NULL);
 	/* short naps: signals end them early, and what wakes us may have come before */
-	while (!atomic_load_explicit(&finished, memory_order_acquire) && kernel_now() - start < timeout_ns)
+	while (!atomic_load_explicit(&finished, memory_order_acquire) &&
+	       kernel_now() - start < timeout_ns)
 		sleep_on(&finished, 0, 20000000);
 	return atomic_load_explicit(&finished, memory_order_acquire) != 0;
 }

@@ -10,8 +10,8 @@
 
 struct writer_options {
 	struct output *output;
-	uint64_t duration_ns; /* 0 = until the end */
-	int64_t start_ns;     /* CLOCK_REALTIME of the process's first activity */
+	uint64_t duration_ns;  /* 0 = until the end */
+	int64_t start_ns;      /* CLOCK_REALTIME of the process's first activity */
 	const struct env *env; /* stays valid */
 };
 

@@ -20,7 +20,7 @@ struct bst_batch {
 	uint64_t first_row; /* rows of this table encoded before */
 	uint64_t time_min;
 	uint64_t time_max;
-	uint16_t duration_column; /* id of the column named "duration", 0 if none */
+	uint16_t duration_column;           /* id of the column named "duration", 0 if none */
 	uint64_t *number[BST_COLUMN_LIMIT]; /* by column id; for text columns the lengths */
 	uint8_t *text[BST_COLUMN_LIMIT];
 	uint32_t text_bytes[BST_COLUMN_LIMIT];
@@ -35,7 +35,8 @@ struct bst_cell {
 };
 
 /* Memory that a batch of `capacity` rows and `text_capacity` bytes in each of its text columns needs. */
-size_t bst_batch_bytes(const struct bst_table_info *info, uint32_t capacity, uint32_t text_capacity);
+size_t bst_batch_bytes(const struct bst_table_info *info, uint32_t capacity,
+		       uint32_t text_capacity);
 
 /* Places a batch in `memory`, aligned to 8, of at least bst_batch_bytes. */
 void bst_batch_init(struct bst_batch *batch, const struct bst_table_info *info, uint32_t capacity,

@@ -44,8 +44,8 @@ size_t bst_encoder_bytes(uint32_t rows, uint32_t text)
 	return ALIGNED(sizeof(struct deflater)) + DEFLATE_BYTES + (size_t)rows * 16 + text;
 }
 
-enum bst_status bst_encoder_init(struct bst_encoder *encoder, const uint8_t run_id[16], uint32_t rows,
-				 uint32_t text, void *memory, size_t bytes)
+enum bst_status bst_encoder_init(struct bst_encoder *encoder, const uint8_t run_id[16],
+				 uint32_t rows, uint32_t text, void *memory, size_t bytes)
 {
 	struct deflater *d = memory;
 	uint8_t *base = memory;
@@ -120,7 +120,8 @@ size_t bst_chunk_bytes(const struct bst_batch *batch)
 	size_t bytes = BST_CHUNK_HEADER_BYTES + BST_TABLE_HEADER_BYTES;
 
 	for (const struct bst_column_info *c = batch->info->column; c->id; c++)
-		bytes += BST_COLUMN_HEADER_BYTES + (size_t)batch->rows * 8 + batch->text_bytes[c->id];
+		bytes += BST_COLUMN_HEADER_BYTES + (size_t)batch->rows * 8 +
+			 batch->text_bytes[c->id];
 	return bytes;
 }
 
@@ -131,7 +132,8 @@ static void encode_chunk_header(const struct bst_encoder *encoder, uint16_t type
 	put_u32(chunk, BST_CHUNK_MAGIC);
 	put_u16(chunk + 4, type);
 	put_u32(chunk + 8, (uint32_t)payload_bytes);
-	put_u32(chunk + 12, (uint32_t)crc32(0, chunk + BST_CHUNK_HEADER_BYTES, (uInt)payload_bytes));
+	put_u32(chunk + 12,
+		(uint32_t)crc32(0, chunk + BST_CHUNK_HEADER_BYTES, (uInt)payload_bytes));
 	put_u64(chunk + 16, encoder->run);
 	put_u64(chunk + 24, encoder->sequence);
 	put_u64(chunk + 32, encoder->offset);
@@ -184,7 +186,8 @@ static void split_planes(const uint64_t *values, uint8_t *raw, unsigned width, u
 }
 
 /* Deflates raw into out; 0 if it did not get smaller than `bytes`, or the stored size. */
-static size_t deflate_into(struct bst_encoder *encoder, const uint8_t *raw, size_t bytes, uint8_t *out)
+static size_t deflate_into(struct bst_encoder *encoder, const uint8_t *raw, size_t bytes,
+			   uint8_t *out)
 {
 	z_stream *z = &((struct deflater *)encoder->deflater)->stream;
 

@@ -19,8 +19,9 @@ struct bst_encoder {
 	uint64_t run; /* the first 8 bytes of the run id */
 	uint64_t sequence;
 	uint64_t offset; /* where the next chunk will stand in the file */
-	uint32_t losses[BST_CAUSE_COUNT]; /* cumulative, by cause - 1; the caller keeps them up to date */
-	void *deflater; /* from bst_encoder_init, memory inside the caller's block */
+	uint32_t losses
+		[BST_CAUSE_COUNT]; /* cumulative, by cause - 1; the caller keeps them up to date */
+	void *deflater;            /* from bst_encoder_init, memory inside the caller's block */
 	uint64_t *values;
 	uint8_t *raw;
 	uint32_t rows; /* the largest batch that fits */
@@ -31,8 +32,8 @@ struct bst_encoder {
 size_t bst_encoder_bytes(uint32_t rows, uint32_t text);
 
 /* Prepares an encoder in `memory` (aligned to 16, bst_encoder_bytes long). Allocates nothing else, now or later. */
-enum bst_status bst_encoder_init(struct bst_encoder *encoder, const uint8_t run_id[16], uint32_t rows,
-				 uint32_t text, void *memory, size_t bytes);
+enum bst_status bst_encoder_init(struct bst_encoder *encoder, const uint8_t run_id[16],
+				 uint32_t rows, uint32_t text, void *memory, size_t bytes);
 
 /* The 64 bytes of a file header; sets encoder->offset behind it. */
 void bst_encode_file_header(struct bst_encoder *encoder, const uint8_t run_id[16],

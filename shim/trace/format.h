@@ -4,7 +4,9 @@
 
 #include <stdint.h>
 
-#define BST_FILE_MAGIC "\x89" "BST\r\n\x1a\n"
+#define BST_FILE_MAGIC                                                                             \
+	"\x89"                                                                                     \
+	"BST\r\n\x1a\n"
 #define BST_FILE_HEADER_BYTES 64
 #define BST_MAX_FILE_HEADER_BYTES 4096
 #define BST_MAJOR 1
@@ -26,7 +28,8 @@
 #define BST_MAX_ROWS (1u << 20)
 #define BST_MAX_COLUMNS 64
 #define BST_MAX_TEXT_BYTES (16u << 20)
-#define BST_MAX_INFLATE_RATIO 1032 /* deflate cannot do better: RFC 1951 match of 258 bytes in 2 bits */
+#define BST_MAX_INFLATE_RATIO                                                                      \
+	1032 /* deflate cannot do better: RFC 1951 match of 258 bytes in 2 bits */
 
 enum bst_chunk_type {
 	BST_CHUNK_TABLE = 1,

@@ -188,9 +188,9 @@ int bst_reader_next(struct bst_reader *reader, struct bst_chunk *chunk)
 {
 	while (reader->at < reader->size && !reader->stopped_by) {
 		enum bst_status status = check_header(reader, reader->at);
-		int header_good = status == BST_OK ||
-				  (status == BST_TORN &&
-				   reader->size - reader->at >= BST_CHUNK_HEADER_BYTES);
+		int header_good =
+			status == BST_OK ||
+			(status == BST_TORN && reader->size - reader->at >= BST_CHUNK_HEADER_BYTES);
 
 		if (!header_good) {
 			skip_damage(reader, status);
@@ -209,10 +209,12 @@ int bst_reader_next(struct bst_reader *reader, struct bst_chunk *chunk)
 	return 0;
 }
 
-void bst_reader_reject(struct bst_reader *reader, const struct bst_chunk *chunk, enum bst_status why)
+void bst_reader_reject(struct bst_reader *reader, const struct bst_chunk *chunk,
+		       enum bst_status why)
 {
 	reader->chunks--;
-	note_damage(reader, chunk->offset, BST_CHUNK_HEADER_BYTES + (uint64_t)chunk->payload_bytes, why);
+	note_damage(reader, chunk->offset, BST_CHUNK_HEADER_BYTES + (uint64_t)chunk->payload_bytes,
+		    why);
 }
 
 int bst_reader_complete(const struct bst_reader *reader)

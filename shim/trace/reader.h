@@ -38,8 +38,9 @@ struct bst_reader {
 	uint64_t damage_bytes;
 	unsigned damage_count; /* all; the first BST_DAMAGE_KEPT are in `damage` */
 	struct bst_damage damage[BST_DAMAGE_KEPT];
-	int trailer;               /* a trailer stood at the very end */
-	enum bst_status stopped_by; /* BST_OK, or BST_CHUNK_UNKNOWN: an incompatible chunk ended the walk; the rest is damage */
+	int trailer; /* a trailer stood at the very end */
+	enum bst_status
+		stopped_by; /* BST_OK, or BST_CHUNK_UNKNOWN: an incompatible chunk ended the walk; the rest is damage */
 	uint32_t losses[BST_CAUSE_COUNT]; /* of the last good chunk header */
 };
 
@@ -50,7 +51,8 @@ enum bst_status bst_reader_init(struct bst_reader *reader, const uint8_t *data, 
 int bst_reader_next(struct bst_reader *reader, struct bst_chunk *chunk);
 
 /* Records that a chunk whose crc was right does not decode (see bst_rows_decode). */
-void bst_reader_reject(struct bst_reader *reader, const struct bst_chunk *chunk, enum bst_status why);
+void bst_reader_reject(struct bst_reader *reader, const struct bst_chunk *chunk,
+		       enum bst_status why);
 
 /* After the walk: a trailer at the end, no damage and no missing chunk. */
 int bst_reader_complete(const struct bst_reader *reader);

@@ -36,7 +36,8 @@ static void write_batch(struct file *file, struct bst_batch *batch)
 
 	if (batch->rows == 0)
 		return;
-	if (bst_encode_batch(&file->encoder, batch, file->chunk, file->chunk_bytes, &size) != BST_OK ||
+	if (bst_encode_batch(&file->encoder, batch, file->chunk, file->chunk_bytes, &size) !=
+		    BST_OK ||
 	    fwrite(file->chunk, 1, size, file->stream) != size)
 		exit(1);
 	bst_encoder_commit(&file->encoder, size);
@@ -62,14 +63,10 @@ static void write_device(struct file *file)
 		uint64_t number;
 		const char *text;
 	} rows[] = {
-		{"name", 0, "NVIDIA H200"},
-		{"cc_major", 9, ""},
-		{"cc_minor", 0, ""},
-		{"sm_count", 132, ""},
-		{"clock_khz", 1980000, ""},
-		{"threads_per_sm", 2048, ""},
-		{"blocks_per_sm", 32, ""},
-		{"registers_per_sm", 65536, ""},
+		{"name", 0, "NVIDIA H200"},    {"cc_major", 9, ""},
+		{"cc_minor", 0, ""},           {"sm_count", 132, ""},
+		{"clock_khz", 1980000, ""},    {"threads_per_sm", 2048, ""},
+		{"blocks_per_sm", 32, ""},     {"registers_per_sm", 65536, ""},
 		{"shared_per_sm", 233472, ""},
 	};
 	struct bst_batch batch;
@@ -95,13 +92,16 @@ static void write_dictionaries(struct file *file)
 	for (uint32_t i = 1; i <= KERNELS_PER_STEP; i++) {
 		snprintf(name, sizeof(name), "elementwise_kernel_%u", i);
 		bst_batch_add(&strings, (struct bst_cell[]){{.number = i}, text(name)});
-		bst_batch_add_numbers(&kernels, (uint64_t[]){i, i, 8 + i * 4, 1, 1, 128, 1, 1, 0, 0, 0, 32, 0,
-							     0, 0, 0});
+		bst_batch_add_numbers(&kernels, (uint64_t[]){i, i, 8 + i * 4, 1, 1, 128, 1, 1, 0, 0,
+							     0, 32, 0, 0, 0, 0});
 	}
-	bst_batch_add(&apis, (struct bst_cell[]){{.number = 1}, text("cudaLaunchKernel"),
+	bst_batch_add(&apis, (struct bst_cell[]){{.number = 1},
+						 text("cudaLaunchKernel"),
 						 {.number = BST_ENUM_CLASS_LAUNCH}});
-	bst_batch_add(&threads, (struct bst_cell[]){{.number = 1}, {.number = 100},
-						    {.number = HOST_CLOCK_NS}, text("python")});
+	bst_batch_add(&threads, (struct bst_cell[]){{.number = 1},
+						    {.number = 100},
+						    {.number = HOST_CLOCK_NS},
+						    text("python")});
 	write_batch(file, &strings);
 	write_batch(file, &kernels);
 	write_batch(file, &apis);
@@ -113,10 +113,11 @@ static void write_clock(struct file *file, uint64_t elapsed_ns)
 	struct bst_batch batch;
 
 	make_batch(&batch, BST_TABLE_CLOCK, 2, 0);
-	bst_batch_add_numbers(&batch, (uint64_t[]){DEVICE_CLOCK_NS, DEVICE_CLOCK_NS, HOST_CLOCK_NS, 100, 1});
-	bst_batch_add_numbers(&batch,
-			      (uint64_t[]){DEVICE_CLOCK_NS + elapsed_ns, DEVICE_CLOCK_NS + elapsed_ns,
-					   HOST_CLOCK_NS + elapsed_ns, 100, 5});
+	bst_batch_add_numbers(
+		&batch, (uint64_t[]){DEVICE_CLOCK_NS, DEVICE_CLOCK_NS, HOST_CLOCK_NS, 100, 1});
+	bst_batch_add_numbers(&batch, (uint64_t[]){DEVICE_CLOCK_NS + elapsed_ns,
+						   DEVICE_CLOCK_NS + elapsed_ns,
+						   HOST_CLOCK_NS + elapsed_ns, 100, 5});
 	write_batch(file, &batch);
 }
 
@@ -136,9 +137,12 @@ static uint64_t write_events(struct file *file, uint64_t launches)
 		t += 4000 + (seed >> 21) + (i % KERNELS_PER_STEP ? 0 : 20000);
 		duration = 3000 + (seed >> 8) % 500;
 		start = t + duration + 2500 + (seed >> 4) % 256;
-		bst_batch_add_numbers(&calls, (uint64_t[]){1, 1, HOST_CLOCK_NS + t, duration, i + 1, 0, 0, 0, 0, 0});
-		bst_batch_add_numbers(&runs, (uint64_t[]){i % KERNELS_PER_STEP + 1, DEVICE_CLOCK_NS + start,
-							  1500 + (seed >> 12) % 16 * 32, i + 1, 1, 7, 0, 0, 0, 0});
+		bst_batch_add_numbers(&calls, (uint64_t[]){1, 1, HOST_CLOCK_NS + t, duration, i + 1,
+							   0, 0, 0, 0, 0});
+		bst_batch_add_numbers(&runs, (uint64_t[]){i % KERNELS_PER_STEP + 1,
+							  DEVICE_CLOCK_NS + start,
+							  1500 + (seed >> 12) % 16 * 32, i + 1, 1,
+							  7, 0, 0, 0, 0});
 		if (calls.rows == ROWS) {
 			write_batch(file, &calls);
 			write_batch(file, &runs);
@@ -165,8 +169,8 @@ int main(int argc, char **argv)
 	file.stream = fopen(argv[2], "wb");
 	file.chunk_bytes = (size_t)ROWS * 16 * 8 + (1 << 20);
 	file.chunk = allocate(file.chunk_bytes);
-	if (!file.stream || bst_encoder_init(&file.encoder, run_id, ROWS, TEXT, allocate(encoder_bytes),
-					     encoder_bytes) != BST_OK)
+	if (!file.stream || bst_encoder_init(&file.encoder, run_id, ROWS, TEXT,
+					     allocate(encoder_bytes), encoder_bytes) != BST_OK)
 		return 1;
 	bst_encode_file_header(&file.encoder, run_id, DEVICE_CLOCK_NS, header);
 	fwrite(header, 1, sizeof(header), file.stream);

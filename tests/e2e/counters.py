@@ -152,7 +152,7 @@ def samples_are_what_the_gpu_did():
     good, reason = bursts_add_up(trace)
     equal(reason, "", "reason")
     check(len(good) >= 4, f"only {len(good)} bursts")
-    check(count > 3000, f"only {count} samples")
+    check(count > 2500, f"only {count} samples")
     equal(given_back(truth), len(good), "sessions")
     for row in good:
         equal((row["interval"], row["set"]), (100_000, 1), "interval and set of a burst")
@@ -210,7 +210,7 @@ def other_chips_give_what_fits_one_pass():
 
 def all_that_was_delivered_is_decoded():
     """Decoding that stops early leaves nothing out; of an image that was full there is what it held, and nothing twice."""
-    for script, least, most in (("pm_decode_most 37\n", 1450, 2100), ("pm_image_most 90\n", 89, 89)):
+    for script, least, most in (("pm_decode_most 37\n", 950, 1333), ("pm_image_most 90\n", 89, 89)):
         trace, truth = whole(loop(0.8, script=script))
         true_samples(trace, truth)
         good, reason = bursts_add_up(trace)

@@ -98,8 +98,9 @@ static void build(struct trace_builder *b, bool sampled)
 	for (unsigned k = 0; k < 3; k++)
 		kernel[k] = builder_kernel(b, names[k], 4000, 256);
 	if (sampled) {
-		static const char *const metric[SLOTS] = {"dram_read", "dram_write", "tensor", "fma", "alu",
-							  "fp64", "sm_active", NULL, "l2", "l1"};
+		static const char *const metric[SLOTS] = {
+			"dram_read", "dram_write", "tensor", "fma", "alu",
+			"fp64",      "sm_active",  NULL,     "l2",  "l1"};
 
 		for (unsigned s = 0; s < SLOTS; s++)
 			if (metric[s])
