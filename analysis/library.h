@@ -1,22 +1,22 @@
 /*
  * What kernels compute, from the calls of math libraries (cuBLAS, cuDNN, NCCL) that launched them:
- *FLOPs and least bytes for each kernel signature and each shape that it served.
+ * FLOPs and least bytes for each kernel signature and each shape that it served.
  *
  * A call's arithmetic belongs to its kernels as a group: a GEMM may be a main kernel, a reduction
- *of its split parts and a memset. It goes to the kernels of the group that multiply or communicate
- *by their name (role MAIN), split by their time if there are several; without such a one to the one
- *that took longest, those that help by their name (role HELPER) last. So the others of the group
- *have launches in calls and no FLOPs of their own, and FLOPs over a signature's time is the rate of
- *that kernel alone. Bytes likewise: what helpers move comes on top of the least bytes, which a call
- *needs whatever its kernels.
+ * of its split parts and a memset. It goes to the kernels of the group that multiply or communicate
+ * by their name (role MAIN), split by their time if there are several; without such a one to the one
+ * that took longest, those that help by their name (role HELPER) last. So the others of the group
+ * have launches in calls and no FLOPs of their own, and FLOPs over a signature's time is the rate of
+ * that kernel alone. Bytes likewise: what helpers move comes on top of the least bytes, which a call
+ * needs whatever its kernels.
  *
  * How to use it, for a whole trace (what process.c would do, before labels are made):
  *
  *	struct library *l = library_create(roles, vocabulary.signature_count);	roles[i] =
- *library_role_of(signature[i].name) library_read(l, trace.data, trace.size, &trace.vocabulary);
- *library_read.h
+ * library_role_of(signature[i].name) library_read(l, trace.data, trace.size, &trace.vocabulary);
+ * library_read.h
  *	library_sum(l, signature, &sum)		for each signature: if sum.launches == its launches
- *or nearly so, flops = sum.flops / sum.launches, bytes = sum.bytes / sum.launches, evidence
+ * or nearly so, flops = sum.flops / sum.launches, bytes = sum.bytes / sum.launches, evidence
  *"library"; achieved rate = sum.flops / sum.total_ns
  *	library_stats(l, &count)		the same split by shape
  *	library_destroy(l)
@@ -28,10 +28,10 @@
  *	const struct library_shape *shape = library_shape_of_call(l, of);
  *
  * Or, without library_read, piece by piece: library_add_shape, library_add_call and
- *library_add_node for all rows of their tables, library_ready, then library_add_kernel and
- *library_add_graph_kernel in about the order of time, library_finish. One thread at a time. Memory:
- *24 bytes for each library call of the trace, 24 for each graph node made in one, and bounded
- *tables.
+ * library_add_node for all rows of their tables, library_ready, then library_add_kernel and
+ * library_add_graph_kernel in about the order of time, library_finish. One thread at a time. Memory:
+ * 24 bytes for each library call of the trace, 24 for each graph node made in one, and bounded
+ * tables.
  */
 #ifndef LIBRARY_H
 #define LIBRARY_H

@@ -1,11 +1,11 @@
 /*
  * What a math-library call computes: operation, extents, types, and from them the operations and
- *the least bytes it takes. Pure arithmetic on what the caller read; knows no library.
+ * the least bytes it takes. Pure arithmetic on what the caller read; knows no library.
  *
  * FLOPs are nominal, what the operation takes as written in the BLAS and cuDNN manuals, whatever
- *algorithm runs: a multiply-add is 2, one of complex numbers 8 (also in the gemm3m family, whose
- *hardware does 6). A fused epilogue, a bias, a scaling by alpha and beta and the softmax of
- *attention are not counted. Triangles are counted as triangles:
+ * algorithm runs: a multiply-add is 2, one of complex numbers 8 (also in the gemm3m family, whose
+ * hardware does 6). A fused epilogue, a bias, a scaling by alpha and beta and the softmax of
+ * attention are not counted. Triangles are counted as triangles:
  *
  *	gemm		2 M N K batch
  *	gemv		2 M N batch		ger		2 M N
@@ -14,14 +14,14 @@
  *	syr2k, her2k	2 N (N + 1) K
  *	trmm, trsm	M N S batch		(LAPACK Working Note 41, appendix C)
  *	convolution	2 |Y| (C / groups) R S, forward, data and filter alike; Y is the output of
- *the forward pass attention	2 B H Sq Skv (D + Dv) forward, 2 B H Sq Skv (3 D + 2 Dv) backward,
- *as if nothing were masked RNN		2 x the weights x the time steps x the batch: forward,
- *backward data, backward weights each
+ * the forward pass attention	2 B H Sq Skv (D + Dv) forward, 2 B H Sq Skv (3 D + 2 Dv) backward,
+ * as if nothing were masked RNN		2 x the weights x the time steps x the batch: forward,
+ * backward data, backward weights each
  *
  * Bytes are the least that must move between the device's memory and its chip when nothing is in a
- *cache: each operand once, the output once, and once more where it is read (beta is not 0). A batch
- *whose stride is 0 or makes its matrices overlap is counted by what it covers. alpha = 0 means that
- *A and B are not read and nothing is multiplied.
+ * cache: each operand once, the output once, and once more where it is read (beta is not 0). A batch
+ * whose stride is 0 or makes its matrices overlap is counted by what it covers. alpha = 0 means that
+ * A and B are not read and nothing is multiplied.
  */
 #ifndef SHAPE_H
 #define SHAPE_H
