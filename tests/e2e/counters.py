@@ -21,20 +21,27 @@ KERNELS = {
     "kernel_1": {"dram_read": 90, "dram_write": 30, "l2": 70, "l1": 22, "sm_active": 100},
     "kernel_2": {"fp64": 66, "fma": 41, "xu": 7, "sm_active": 50},
 }
-SCRIPT = "".join(f"kernel {name} duration={us}us counters={','.join(f'{k}:{v}' for k, v in values.items())}\n"
-                 for (name, values), us in zip(KERNELS.items(), (170, 60, 35)))
+
+
+def kernels_of(*durations_us):
+    return "".join(f"kernel {name} duration={us}us counters={','.join(f'{k}:{v}' for k, v in values.items())}\n"
+                   for (name, values), us in zip(KERNELS.items(), durations_us))
+
+
+FINE, COARSE = kernels_of(170, 60, 35), kernels_of(1810, 640, 330)
+SCRIPT = COARSE
 LOOP = ("kernels=3", "sync=1", "quiet=1")
-STEP_S = 0.0003  # and what waiting takes
+STEP_S = {FINE: 0.0003, COARSE: 0.0029}  # and what waiting takes
 FIRST_S = 0.5  # auto begins so long after the first launch
 # freed memory is overwritten: CUPTI keeps the pointer to the configuration
 FREED_IS_SEEN = {"MALLOC_PERTURB_": "165"}
 
 
-def loop(seconds, *options, script="", **settings):
+def loop(seconds, *options, script="", kernels=COARSE, **settings):
     """launch_loop for so long, if the machine is free."""
     settings.setdefault("env", {})
     settings["env"] = {**FREED_IS_SEEN, **settings["env"]}
-    return run("launch_loop", f"steps={int((FIRST_S + seconds) / STEP_S)}", *LOOP, *options, script=SCRIPT + script, **settings)
+    return run("launch_loop", f"steps={int((FIRST_S + seconds) / STEP_S[kernels])}", *LOOP, *options, script=kernels + script, **settings)
 
 
 def pm_calls(truth, name=None):
@@ -145,7 +152,7 @@ def whole(result):
 # --- what is sampled --------------------------------------------------------------------------------
 
 def samples_are_what_the_gpu_did():
-    result = loop(1.5).says(0)
+    result = loop(1.5, kernels=FINE).says(0)
     equal(result.status, 0, f"status ({result.err})")
     trace, truth = whole(result)
     count = true_samples(trace, truth)
@@ -181,7 +188,7 @@ def kernels_side_by_side_graphs_and_tails_are_counted():
 
     def once(case):
         options, script, timeline = case
-        trace, truth = whole(loop(0.8, *options, script=script))
+        trace, truth = whole(loop(0.8, *options, script=script, kernels=FINE))
         bursts_add_up(trace)
         count = true_samples(trace, truth, **timeline)
         check(count > 500, f"{case}: only {count} samples")
@@ -441,7 +448,8 @@ def an_exit_waits_for_slow_decoding_but_not_for_ever():
 def forks_during_bursts_harm_neither_side():
     for child in ("exit", "_exit", "cuda"):
         options = ("ms=1500", f"child={child}")
-        result = as_alone(run("fork_busy", *options), run("fork_busy", *options, preload=False)).says(0)
+        script = "kernel busy_kernel duration=400us\n"
+        result = as_alone(run("fork_busy", *options, script=script), run("fork_busy", *options, preload=False)).says(0)
         parents = [Trace(path) for path in result.traces]
         parents = [trace.sound().lossless() for trace in parents if trace["run"]]
         equal(len(parents), 1, "traces with kernels")
