@@ -11,6 +11,8 @@
 /* Fewer samples of an idle device say nothing about others on it. */
 #define IDLE_SAMPLES_LEAST 20u
 
+#define BOUND_PCT 60.0 /* as decide.c */
+
 #define SAMPLE_SLOTS (BST_SAMPLE_V11 - BST_SAMPLE_V0 + 1)
 
 /* The metrics that are solved for, by the names of the trace. */
@@ -254,6 +256,9 @@ bool counters_find(const struct counters *c, unsigned device, uint32_t signature
 	found->dram_write = measure_of(d, signature, DRAM_WRITE);
 	found->l2 = measure_of(d, signature, L2);
 	found->l1 = measure_of(d, signature, L1);
+	for (unsigned m = TENSOR; m <= XU; m++)
+		found->pipe_unknown |=
+			d->slot[m].slot >= 0 && !measure_of(d, signature, (enum metric)m).known;
 	found->samples = attribute_find(d->attribute, signature, DRAM_READ)->samples_full;
 	return found->tensor.known || found->dram_read.known;
 }
@@ -278,13 +283,19 @@ void counters_decide_input(const struct kernel_counters *found, struct decide_in
 {
 	const struct measure *pipe[] = {&found->tensor, &found->fma, &found->alu, &found->fp64,
 					&found->xu};
-	struct measure busiest = {0};
+	struct measure busiest = {0}, dram;
 
 	for (size_t i = 0; i < sizeof(pipe) / sizeof(pipe[0]); i++)
 		if (pipe[i]->known && (!busiest.known || pipe[i]->value > busiest.value))
 			busiest = *pipe[i];
+	/* with a pipe unknown the busiest known one is only the least that arithmetic can be */
+	if (found->pipe_unknown && busiest.value < BOUND_PCT)
+		busiest = (struct measure){0};
+	dram = counters_dram(found);
+	if (!busiest.known || !dram.known)
+		return;
 	input->unit_pct[UNIT_COMPUTE] = busiest;
-	input->unit_pct[UNIT_DRAM] = counters_dram(found);
+	input->unit_pct[UNIT_DRAM] = dram;
 	input->unit_pct[UNIT_L2] = found->l2;
 	input->unit_pct[UNIT_L1] = found->l1;
 	input->evidence = EVIDENCE_COUNTERS;

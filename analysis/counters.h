@@ -12,7 +12,8 @@
 struct kernel_counters {
 	struct measure tensor, fma, alu, fp64, xu; /* arithmetic pipes */
 	struct measure dram_read, dram_write, l2, l1;
-	double samples; /* whole samples that it had: its time in samples over their length */
+	bool pipe_unknown; /* a pipe was sampled and what it did here is not known: others do not tell how busy arithmetic was */
+	double samples;    /* whole samples that it had: its time in samples over their length */
 };
 
 struct counters;
@@ -31,7 +32,10 @@ int counters_solve(struct counters *counters);
 bool counters_find(const struct counters *counters, unsigned device, uint32_t signature,
 		   struct kernel_counters *found);
 
-/* Puts the utilisations where the decision looks: the busiest pipe, DRAM reads and writes together, L2, L1. */
+/*
+ * Puts the utilisations where the decision looks: the busiest pipe, DRAM reads and writes together, L2, L1. Where arithmetic or DRAM
+ * is not known the input stays as it was: half of the picture would name the wrong unit.
+ */
 void counters_decide_input(const struct kernel_counters *found, struct decide_input *input);
 
 /* DRAM reads and writes together. */
