@@ -55,12 +55,11 @@ endif
 
 # --- what is here ------------------------------------------------------------------------------
 
-has_header = $(shell printf '\#include <stdio.h>\n\#include <$(1)>\n' | \
-	$(CC) -std=c11 -E -x c - >/dev/null 2>&1 && echo 1)
+# By -include, not by text: make 4.3 changed what \# means inside a function.
+has_header = $(shell $(CC) -std=c11 -E $(addprefix -include ,stdio.h $(1)) -x c /dev/null >/dev/null 2>&1 && echo 1)
 HAVE_ZLIB := $(call has_header,zlib.h)
 HAVE_ANALYSIS := $(and $(HAVE_ZLIB),$(call has_header,jansson.h),$(call has_header,uthash.h))
-HAVE_CMOCKA := $(shell printf '\#include <stdarg.h>\n\#include <stddef.h>\n\#include <stdint.h>\n\#include <setjmp.h>\n\#include <cmocka.h>\n' | \
-	$(CC) -E -x c - >/dev/null 2>&1 && echo 1)
+HAVE_CMOCKA := $(call has_header,stdarg.h stddef.h stdint.h setjmp.h cmocka.h)
 
 NVCC ?= $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc /usr/local/cuda/bin/nvcc) $(shell command -v nvcc))
 CUDA_ROOTS := $(CUDA_HOME) /usr/local/cuda $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
