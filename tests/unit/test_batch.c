@@ -95,7 +95,7 @@ static void tables_without_time_announce_none(void **state)
 {
 	struct bst_batch batch;
 	void *memory = batch_create(&batch, BST_TABLE_NODE, 8, 0);
-	uint64_t row[] = {5, 6, 7, 8, 9, 10, 11, 12};
+	uint64_t row[BST_COLUMN_LIMIT] = {5, 6, 7, 8, 9, 10, 11, 12};
 
 	(void)state;
 	assert_int_equal(bst_batch_add_numbers(&batch, row), BST_OK);
