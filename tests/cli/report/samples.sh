@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The traces recorded on an H200 keep their verdicts: regime, leaf, steps, evidence by kernel time, coverage.
+# The reports beside them, and the one in README.md, are what the command prints.
 for trace in samples/traces/*/trace.bst; do
 	printf '%s: ' "$(basename "$(dirname "$trace")")"
 	boundshim report --format json --top 0 "$trace" | python3 -c '
@@ -16,3 +17,12 @@ print(device["verdict"]["regime"], device["verdict"]["leaf"], "steps", (steady["
       "evidence", most, "kernels", coverage["kernels"], "explained", coverage["kernels_explained"],
       "lost", coverage["lost"], "complete", process["run"]["complete"])'
 done
+for folder in samples/traces/*/; do
+	boundshim report "$folder/trace.bst" | diff "$folder/report.txt" - || exit 1
+done
+python3 -c '
+import sys
+sys.exit(open("samples/traces/mlp_train/report.txt").read().strip() not in open("README.md").read())' || {
+	echo "README.md: its report is not samples/traces/mlp_train/report.txt"
+	exit 1
+}
