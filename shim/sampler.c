@@ -1,8 +1,8 @@
 /*
  * One thread, begun after the first launch: a burst (enable, configure, start, stop, decode,
- * disable), then a pause so long that decoding keeps within its share of one core. Between bursts
- * the counters are free for others. A device on which nothing ran during a burst is left alone
- * until its next launch.
+ * disable), then a pause so long that decoding keeps within its share of one core, but for what
+ * a short run may spend at once. Between bursts the counters are free for others. A device on
+ * which nothing ran during a burst is left alone until its next launch.
  */
 #define _GNU_SOURCE
 #include "sampler.h"
@@ -34,8 +34,15 @@
 #define CPU_SHARE 0.10
 #define BURST_NS 100000000u
 /* From the first launch on; a program that is over sooner pays nothing. */
-#define FIRST_AUTO_NS 500000000u
-#define FIRST_ON_NS 200000000u
+#define FIRST_NS 200000000u
+/*
+ * The first burst of a device is short: much of it falls into the start of the program, and it is
+ * all that a run of a second gets. What a run may spend before its share of a core has earned it
+ * is enough for preparing, that burst and one whole one.
+ */
+#define FIRST_BURST_NS 30000000u
+#define CREDIT_NS 1000000000u
+#define CREDIT_GAP_NS 1000000000u
 #define IDLE_NS 5000000000u
 #define PAUSE_NS 20000000u /* at least: others can take the counters then */
 #define UNASKED_MOST 100u
@@ -148,11 +155,12 @@ void sampler_configure(enum counters_mode with, uint64_t ns)
 }
 
 /* As long as an image has room for. */
-static uint64_t burst_ns(void)
+static uint64_t burst_ns(const struct device *d)
 {
 	uint64_t most = interval_ns * (IMAGE_SAMPLES_MOST * 3 / 4);
+	uint64_t wanted = d->bursts ? BURST_NS : FIRST_BURST_NS;
 
-	return most < BURST_NS ? most : BURST_NS;
+	return most < wanted ? most : wanted;
 }
 
 /* The writer may be held up by a slow disk: no burst that it could not take. */
@@ -291,8 +299,8 @@ static CUptiResult reset_image(const struct session *s)
 static CUptiResult map_image(struct session *s)
 {
 	PM_PARAMS(CUpti_PmSampling_GetCounterDataSize_Params, size);
-	uint64_t samples = burst_ns() / interval_ns * 4 / 3;
 	struct device *d = s->device;
+	uint64_t samples = burst_ns(d) / interval_ns * 4 / 3;
 	CUptiResult result;
 	void *p;
 
@@ -494,7 +502,7 @@ static CUptiResult sample_for(struct session *s, struct burst *b)
 	start.pPmSamplingObject = stop.pPmSamplingObject = s->object;
 	result = pm.cuptiPmSamplingStart(&start);
 	if (result == CUPTI_SUCCESS) {
-		pause_until(host_now() + burst_ns());
+		pause_until(host_now() + burst_ns(s->device));
 		what = "cuptiPmSamplingStop";
 		result = pm.cuptiPmSamplingStop(&stop);
 	}
@@ -512,21 +520,25 @@ static bool has_slot(const struct metric_set *set, uint8_t slot)
 	return set->count && memchr(set->slot, slot, set->count);
 }
 
-/* One burst on a device; after a refusal the device is left alone. */
-static void burst_on(uint32_t index)
+/*
+ * One burst on a device; after a refusal the device is left alone. Returns the CPU time it took, in
+ * ns, without that of preparing, which comes once.
+ */
+static uint64_t burst_on(uint32_t index)
 {
 	struct device *d = &devices[index];
 	struct session s = {.device = d};
 	struct burst b = {.device = index, .set = index + 1, .interval_ns = interval_ns};
-	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), prepared;
 	CUptiResult result = CUPTI_SUCCESS;
 	bool launched;
 
 	b.begin_ns = host_now();
 	if (!d->ready)
 		result = prepare(index, &b);
+	prepared = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (stopping())
-		return;
+		return 0;
 	/* before, not after: a launch meanwhile asks for the next burst */
 	launched = atomic_fetch_and(&busy_devices, ~(UINT64_C(1) << index)) >> index & 1;
 	d->unasked = launched ? 0 : d->unasked + 1;
@@ -541,7 +553,7 @@ static void burst_on(uint32_t index)
 			session_exit_first();
 	}
 	if (stopping() && !b.samples && result == CUPTI_SUCCESS)
-		return;
+		return 0;
 	if (result != CUPTI_SUCCESS) {
 		d->ready = -1;
 		atomic_fetch_or(&refused_devices, UINT64_C(1) << index);
@@ -552,6 +564,7 @@ static void burst_on(uint32_t index)
 	b.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	put_burst(&b);
 	d->found_work = s.found_work;
+	return cpu + b.cpu_ns - prepared;
 }
 
 /* What was found may be another process's work: for long kernels of ours, but not for ever. */
@@ -574,17 +587,35 @@ static uint32_t next_device(uint32_t last)
 	return DEVICES;
 }
 
+/*
+ * When the next burst may begin, after one that began at began_ns and took cost_ns of CPU time.
+ * Within the credit soon; then when all that was spent and one more such burst are the share of
+ * the time since the start, and this burst that of the time since its own: an hour without work
+ * is no credit.
+ */
+static uint64_t next_burst_ns(uint64_t start_ns, uint64_t began_ns, uint64_t cost_ns)
+{
+	uint64_t spent = clock_ns(CLOCK_THREAD_CPUTIME_ID) + cost_ns;
+	uint64_t pause = (uint64_t)((double)cost_ns / CPU_SHARE);
+	uint64_t earned = start_ns + (uint64_t)((double)spent / CPU_SHARE);
+
+	if (spent <= CREDIT_NS)
+		return began_ns + (pause < CREDIT_GAP_NS ? pause : CREDIT_GAP_NS);
+	return earned > began_ns + pause ? earned : began_ns + pause;
+}
+
 static void *sampler_main(void *unused)
 {
+	uint64_t start = host_now();
 	uint32_t device = DEVICES - 1;
 
 	(void)unused;
 	prctl(PR_SET_NAME, "boundshim-pm");
 	/* the program goes first where cores are scarce; for a thread on Linux */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
-	pause_until(host_now() + (mode == COUNTERS_ON ? FIRST_ON_NS : FIRST_AUTO_NS));
+	pause_until(start + FIRST_NS);
 	while (!stopping()) {
-		uint64_t began = host_now(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), due;
+		uint64_t began = host_now(), cost = 0, due;
 		uint32_t rung =
 			atomic_load(&bell); /* before looking: what comes after changes it */
 		uint32_t next = next_device(device);
@@ -598,12 +629,10 @@ static void *sampler_main(void *unused)
 		if (has_room()) {
 			device = next;
 			atomic_store(&in_burst, device + 1);
-			burst_on(device);
+			cost = burst_on(device);
 			atomic_store(&in_burst, 0);
 		}
-		/* each burst pays for itself: an hour without work is no credit */
-		due = began +
-		      (uint64_t)((double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) / CPU_SHARE);
+		due = next_burst_ns(start, began, cost);
 		began = host_now() + PAUSE_NS;
 		pause_until(due > began ? due : began);
 	}
