@@ -7,7 +7,6 @@
 #include "analyze.h"
 #include "cmd.h"
 #include "fail_if.h"
-#include "printable.h"
 #include "report_json.h"
 #include "report_text.h"
 
@@ -70,18 +69,6 @@ static void check_expressions(const struct option_value *value)
 			continue;
 		fprintf(stderr, "boundshim: --fail-if %s\n", words.text);
 		exit(EXIT_USAGE);
-	}
-}
-
-static void print_notes(const struct analyze_notes *notes)
-{
-	for (size_t i = 0; i < notes->count; i++) {
-		char *path = printable_copy(notes->note[i].path, PRINTABLE_LINE, 1024);
-		char *text = printable_copy(notes->note[i].text, PRINTABLE_LINE, 1024);
-
-		fprintf(stderr, "boundshim: %s: %s\n", path, text);
-		free(path);
-		free(text);
 	}
 }
 
@@ -164,7 +151,7 @@ static int run(int argc, char **argv)
 	report_init(&report);
 	status = analyze_paths((const char *const *)argv + first, (size_t)(argc - first), &report,
 			       &notes);
-	print_notes(&notes);
+	analyze_notes_print(&notes);
 	if (!report.process_count) {
 		if (!notes.count)
 			fputs("boundshim: no trace to report on\n", stderr);

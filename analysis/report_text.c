@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "label.h"
 #include "paragraph.h"
+#include "parts.h"
 #include "printable.h"
 #include "quantity.h"
 #include "table.h"
@@ -20,73 +22,12 @@
 #define TEXT_LIMIT 4096
 #define NAME_COLUMNS 60
 
-static enum style pillar_style(enum regime pillar)
-{
-	switch (pillar) {
-	case REGIME_COMPUTE:
-		return STYLE_COMPUTE;
-	case REGIME_MEMORY:
-		return STYLE_MEMORY;
-	case REGIME_OVERHEAD:
-		return STYLE_OVERHEAD;
-	default:
-		return STYLE_BOLD;
-	}
-}
-
 static const char *or_empty(const char *text)
 {
 	return text ? text : "";
 }
 
-/* Text of a trace on a line of its own or in a cell; the caller frees it. */
-static char *line_of(const char *text, size_t columns)
-{
-	char *line = printable_copy(text, PRINTABLE_LINE, TEXT_LIMIT);
-
-	printable_cut(line, columns);
-	return line;
-}
-
-/* --- parts of a line, set apart by dots --- */
-
-struct parts {
-	char text[1024];
-	size_t size;
-};
-
-__attribute__((format(printf, 2, 3))) static void part(struct parts *parts, const char *format, ...)
-{
-	size_t room = sizeof(parts->text) - parts->size;
-	va_list args;
-	int n;
-
-	if (parts->size && room > 4) {
-		memcpy(parts->text + parts->size, " \xc2\xb7 ", 5);
-		parts->size += 4;
-		room -= 4;
-	}
-	va_start(args, format);
-	n = vsnprintf(parts->text + parts->size, room, format, args);
-	va_end(args);
-	parts->size += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
-}
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 /* --- what ran --- */
-
-static void print_warning(const struct terminal *terminal, const char *text)
-{
-	char *line = printable_copy(text, PRINTABLE_LINE, TEXT_LIMIT);
-
-	terminal_print(terminal, STYLE_WARNING, "! ");
-	paragraph_print(terminal, STYLE_PLAIN, line, 2, 2);
-	free(line);
-}
 
 __attribute__((format(printf, 2, 3))) static void warn(const struct terminal *terminal,
 						       const char *format, ...)
@@ -97,16 +38,16 @@ __attribute__((format(printf, 2, 3))) static void warn(const struct terminal *te
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	print_warning(terminal, text);
+	paragraph_warn(terminal, text);
 }
 
 static void print_process(const struct process_report *process, const struct terminal *terminal)
 {
-	char *command =
-		line_of(process->command && *process->command ? process->command : process->path,
-			terminal->columns);
-	char *host = line_of(process->host, 40), *rank = line_of(process->rank, 20);
-	char *version = line_of(process->version, 20);
+	char *command = printable_line(process->command && *process->command ? process->command
+									     : process->path,
+				       terminal->columns);
+	char *host = printable_line(process->host, 40), *rank = printable_line(process->rank, 20);
+	char *version = printable_line(process->version, 20);
 	struct parts parts = {0};
 
 	terminal_print(terminal, STYLE_BOLD, "%s\n", command);
@@ -202,7 +143,7 @@ static void print_steps(const struct device_report *device, const struct process
 static void print_device(const struct device_report *device, const struct process_report *process,
 			 const struct view *view, const struct terminal *terminal)
 {
-	char *name = line_of(device->name && *device->name ? device->name : "unknown", 60);
+	char *name = printable_line(device->name && *device->name ? device->name : "unknown", 60);
 	struct parts parts = {0};
 
 	part(&parts, "%s", strcmp(name, "unknown") ? name : "unknown GPU");
@@ -223,22 +164,6 @@ static void print_device(const struct device_report *device, const struct proces
 
 /* --- the verdict and the pillars --- */
 
-static const char *verdict_title(enum regime regime)
-{
-	switch (regime) {
-	case REGIME_COMPUTE:
-		return "COMPUTE-BOUND";
-	case REGIME_MEMORY:
-		return "MEMORY-BOUND";
-	case REGIME_OVERHEAD:
-		return "OVERHEAD-BOUND";
-	case REGIME_MIXED:
-		return "MIXED";
-	default:
-		return "UNKNOWN";
-	}
-}
-
 static const char *confidence_word(double confidence)
 {
 	if (confidence >= 0.75)
@@ -249,7 +174,7 @@ static const char *confidence_word(double confidence)
 static void print_verdict(const struct verdict *verdict, const char *scope,
 			  const struct terminal *terminal)
 {
-	const char *title = verdict_title(verdict->regime);
+	const char *title = label_title(verdict->regime);
 	char *sentence = printable_copy(verdict->sentence ? verdict->sentence
 							  : "the trace does not say what binds it",
 					PRINTABLE_LINE, TEXT_LIMIT);
@@ -259,7 +184,7 @@ static void print_verdict(const struct verdict *verdict, const char *scope,
 	if (verdict->regime != REGIME_UNKNOWN)
 		part(&parts, "confidence %s", confidence_word(verdict->confidence));
 	terminal_style(terminal, STYLE_BOLD);
-	terminal_print(terminal, pillar_style(verdict->regime), "%s", title);
+	terminal_print(terminal, label_style(verdict->regime), "%s", title);
 	fputs("  ", terminal->out);
 	paragraph_print(terminal, STYLE_BOLD, parts.text, (unsigned)strlen(title) + 2,
 			(unsigned)strlen(title) + 2);
@@ -316,7 +241,7 @@ static void print_pillar(const struct window *window, enum regime pillar,
 	fprintf(terminal->out, "  %-9s%7s", regime_name(pillar), quantity_percent(share).text);
 	if (share * BAR_COLUMNS * 8 >= 0.5)
 		fputs("  ", terminal->out);
-	used = print_bar(terminal, pillar_style(pillar), share);
+	used = print_bar(terminal, label_style(pillar), share);
 	used += share * BAR_COLUMNS * 8 >= 0.5 ? 0 : -2u;
 	if (!parts.text[0]) {
 		fputc('\n', terminal->out);
@@ -340,17 +265,6 @@ static void print_pillars(const struct window *window, const struct terminal *te
 }
 
 /* --- kernels --- */
-
-static const char *evidence_word(enum evidence evidence)
-{
-	static const char *const words[] = {
-		[EVIDENCE_NONE] = "none",         [EVIDENCE_PRIOR] = "prior",
-		[EVIDENCE_GEOMETRY] = "geometry", [EVIDENCE_LIBRARY] = "library",
-		[EVIDENCE_COUNTERS] = "counters",
-	};
-
-	return words[evidence];
-}
 
 static void add_measure(struct table *table, const struct measure *measure)
 {
@@ -388,7 +302,7 @@ static void add_name(struct table *table, const struct device_report *device, si
 {
 	const struct kernel_report *kernel = &device->kernels[index];
 	const char *name = kernel->short_name ? kernel->short_name : kernel->name;
-	char *line = line_of(name && *name ? name : "(no name)", NAME_COLUMNS);
+	char *line = printable_line(name && *name ? name : "(no name)", NAME_COLUMNS);
 
 	if (ambiguous(device, shown, index))
 		table_add(table, "[%" PRIu64 "x%" PRIu64 "] %s",
@@ -423,7 +337,7 @@ static void print_kernels(const struct device_report *device, const struct view 
 		add_label(&table, kernel);
 		add_measure(&table, &kernel->tensor_pct);
 		add_measure(&table, &kernel->dram_pct);
-		table_add(&table, "%s", evidence_word(kernel->evidence));
+		table_add(&table, "%s", label_evidence(kernel->evidence));
 		add_name(&table, device, shown, i);
 	}
 	table_print(&table, terminal);
@@ -482,7 +396,8 @@ static void print_gaps(const struct device_report *device, const struct view *vi
 
 		if (!waited(window, (enum leaf)i))
 			continue;
-		before = line_of(gaps->worst_count ? gaps->worst[0].before : "", NAME_COLUMNS);
+		before = printable_line(gaps->worst_count ? gaps->worst[0].before : "",
+					NAME_COLUMNS);
 		table_add(&table, "%s", leaf_name((enum leaf)i));
 		table_add(&table, "%s",
 			  quantity_percent(view_leaf_share(window, (enum leaf)i)).text);
@@ -637,7 +552,7 @@ static void add_counters_part(struct parts *parts, const struct process_report *
 {
 	for (size_t i = 0; i < process->device_count; i++) {
 		const struct counters_report *c = &process->devices[i].counters;
-		char *reason = c->reason ? line_of(c->reason, 120) : NULL;
+		char *reason = c->reason ? printable_line(c->reason, 120) : NULL;
 
 		if (c->known && c->samples)
 			part(parts, "%s counter samples", quantity_count(c->samples).text);
@@ -672,7 +587,7 @@ static void print_coverage(const struct process_report *process, const struct vi
 		return;
 	parts = (struct parts){0};
 	for (size_t i = 0; i < coverage->dropped_count; i++) {
-		char *cause = line_of(coverage->dropped[i].cause, 40);
+		char *cause = printable_line(coverage->dropped[i].cause, 40);
 
 		if (coverage->dropped[i].count)
 			part(&parts, "%s %s", cause,
@@ -745,8 +660,8 @@ static void add_summary_row(struct table *table, const struct process_report *pr
 			    const struct device_report *device, const struct view *view)
 {
 	const struct window *window = view_window(view, device);
-	char *rank = line_of(process->rank, 12), *host = line_of(process->host, 24);
-	char *name = line_of(device->name, 40);
+	char *rank = printable_line(process->rank, 12), *host = printable_line(process->host, 24);
+	char *name = printable_line(device->name, 40);
 
 	table_add(table, "%s", rank);
 	table_add(table, "%" PRIu64, process->pid);
