@@ -4,7 +4,7 @@ a=samples/traces/demo/trace.bst
 b=samples/traces/demo-static/trace.bst
 try() {
 	echo "$1"
-	boundshim diff --fail-if "$@" 2>&1 >/dev/null
+	{ boundshim diff --fail-if "$@" >/dev/null; } 2>&1
 	boundshim diff --fail-if "$@" >/dev/null 2>&1
 	echo "exit $?"
 }

@@ -2,7 +2,7 @@
 # Wrong usage and bad input are said in a sentence; usage exits with 2, what cannot be read with 1.
 a=samples/traces/cos_1gib/trace.bst
 try() {
-	boundshim diff "$@" 2>&1 >/dev/null | sed "s|$TEST_TMP|TMP|g"
+	{ boundshim diff "$@" >/dev/null; } 2>&1 | sed "s|$TEST_TMP|TMP|g"
 	boundshim diff "$@" >/dev/null 2>&1
 	echo "exit $?"
 }
