@@ -129,9 +129,10 @@ static void answer_title(const struct diff_pair *pair, char *text, size_t room)
 	if (unchanged(pair))
 		snprintf(text, room, "No change%s",
 			 pair->tested && pair->change_ns.value != 0 ? " beyond noise" : "");
+	else if (ratio <= 0)
+		snprintf(text, room, "B in no proportion to A");
 	else if (ratio < 1)
-		snprintf(text, room, "B is %s faster",
-			 ratio > 0 ? quantity_factor(1 / ratio).text : "infinitely");
+		snprintf(text, room, "B is %s faster", quantity_factor(1 / ratio).text);
 	else
 		snprintf(text, room, "B is %s slower", quantity_factor(ratio).text);
 }

@@ -192,6 +192,17 @@ static void print_warnings(const struct scale *scale, const struct terminal *ter
 
 /* --- tables --- */
 
+/* The end of a path, with the folder it is in: what tells traces apart. */
+static const char *path_end(const char *path)
+{
+	unsigned slashes = 0;
+	const char *p = path + strlen(path);
+
+	while (p > path && slashes < 2)
+		slashes += *--p == '/';
+	return slashes == 2 ? p + 1 : path;
+}
+
 static void print_runs(const struct scale *scale, const struct terminal *terminal)
 {
 	static const char *const headings[] = {">work",       ">time",     "growth",
@@ -205,7 +216,8 @@ static void print_runs(const struct scale *scale, const struct terminal *termina
 	for (size_t i = 0; i < scale->count; i++) {
 		const struct scale_run *run = &scale->run[i];
 		double gained = run->work * scale->whole.time_ns[0] / scale->whole.time_ns[i];
-		char *path = printable_line(run->process->path, 200);
+		char *path =
+			printable_line(run->process->path ? path_end(run->process->path) : "", 200);
 
 		table_add(&table, "%s", work_text(run->work).text);
 		table_add(&table, "%s", quantity_time(scale->whole.time_ns[i]).text);
@@ -276,6 +288,17 @@ static void add_kernel_name(struct table *table, const struct scale_kernel *kern
 	free(line);
 }
 
+/* Both labels where they differ and it ran at both ends. */
+static void add_label(struct table *table, const struct scale_kernel *kernel, size_t last)
+{
+	enum leaf from = kernel->leaf[0], to = kernel->leaf[last];
+
+	if (from == to || !kernel->launches[0] || !kernel->launches[last])
+		table_add(table, "%s", leaf_name(kernel->launches[last] ? to : from));
+	else
+		table_add(table, "%s -> %s", leaf_name(from), leaf_name(to));
+}
+
 static void print_kernels(const struct scale *scale, const struct view *view,
 			  const struct terminal *terminal)
 {
@@ -293,11 +316,7 @@ static void print_kernels(const struct scale *scale, const struct view *view,
 		const struct scale_kernel *kernel = &scale->kernels[i];
 
 		add_series(&table, scale, &kernel->series);
-		if (kernel->leaf[0] == kernel->leaf[last])
-			table_add(&table, "%s", leaf_name(kernel->leaf[0]));
-		else
-			table_add(&table, "%s -> %s", leaf_name(kernel->leaf[0]),
-				  leaf_name(kernel->leaf[last]));
+		add_label(&table, kernel, last);
 		add_kernel_name(&table, kernel);
 	}
 	table_print(&table, terminal);

@@ -27,3 +27,10 @@ echo
 boundshim diff --top 3 "$(trace demo)" "$(trace demo-static)"
 echo
 boundshim diff --window whole --top 3 "$(trace demo)" "$(trace demo-static)"
+boundshim diff "$(trace demo)" "$(trace demo-static)" >"$TEST_TMP/readme"
+python3 -c '
+import os, sys
+sys.exit(open(os.environ["TEST_TMP"] + "/readme").read().strip() not in open("README.md").read())' || {
+	echo "README.md: its comparison is not what the command prints"
+	exit 1
+}
