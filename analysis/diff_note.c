@@ -15,6 +15,9 @@
 #define UNEXPLAINED_MOST 0.01 /* of the kernels: beyond, idle time is split on less */
 #define KERNELS_DIFFER 0.01   /* of windows said to be comparable */
 #define FACTOR_MOST 64
+#define UNIFORM 0.03      /* factors of kernels that differ by less are one */
+#define UNIFORM_SHARE 0.8 /* of the time of the kernels that both have */
+#define UNIFORM_KERNELS 3 /* fewer prove nothing */
 
 struct notes {
 	struct diff_pair *pair;
@@ -151,6 +154,47 @@ static unsigned common_factor(const struct diff_pair *pair)
 	return factor >= 2 && factor <= FACTOR_MOST ? (unsigned)factor : 1;
 }
 
+/* Did nearly all kernels become slower, or faster, by one factor? Then hardly the program did it.
+ * The factor, or 1. */
+static double uniform_factor(const struct diff_pair *pair)
+{
+	double a = 0, b = 0, alike = 0;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < pair->kernel_count; i++) {
+		const struct kernel_match *match = &pair->kernels[i].match;
+
+		if (match->kind != KERNEL_MATCH_SAME)
+			continue;
+		a += (double)match->a->launches * match->a->mean_ns;
+		b += (double)match->a->launches * match->b->mean_ns;
+	}
+	for (size_t i = 0; a > 0 && i < pair->kernel_count; i++) {
+		const struct kernel_match *match = &pair->kernels[i].match;
+
+		if (match->kind != KERNEL_MATCH_SAME ||
+		    fabs(match->b->mean_ns * a - match->a->mean_ns * b) >
+			    UNIFORM * match->a->mean_ns * b)
+			continue;
+		alike += (double)match->a->launches * match->a->mean_ns;
+		count++;
+	}
+	return count >= UNIFORM_KERNELS && alike >= UNIFORM_SHARE * a && fabs(b / a - 1) > UNIFORM
+		       ? b / a
+		       : 1;
+}
+
+static void note_clock(struct notes *notes)
+{
+	double factor = uniform_factor(notes->pair);
+
+	if (factor != 1)
+		note(notes,
+		     "Nearly all kernels are %s %s alike: perhaps the GPU's clock, not the program.",
+		     quantity_factor(factor > 1 ? factor : 1 / factor).text,
+		     factor > 1 ? "slower" : "faster");
+}
+
 static void note_steps(struct notes *notes, const struct diff_side *a, const struct diff_side *b)
 {
 	const struct steps *of_a = &a->device->steps, *of_b = &b->device->steps;
@@ -198,6 +242,7 @@ int diff_note_all(struct diff_pair *pair)
 		return notes.status;
 	note_counters(&notes, &pair->a, &pair->b);
 	note_program(&notes);
+	note_clock(&notes);
 	note_steps(&notes, &pair->a, &pair->b);
 	note_windows(&notes, &pair->a, &pair->b);
 	return notes.status;

@@ -187,11 +187,27 @@ static void print_answer(const struct diff_pair *pair, const struct terminal *te
 
 /* --- what ran --- */
 
+/* As in `report`, the verdict is of the steady part, whatever is compared. */
+static void print_side_verdict(const struct diff_side *side, const struct terminal *terminal)
+{
+	const struct verdict *verdict = &side->device->verdict;
+	bool apart = side->window == &side->device->whole && side->device->steady.known;
+	const char *title = label_title(verdict->regime);
+	const char *scope = apart ? "in the steady part, " : "";
+	char *sentence = printable_line(verdict->sentence, 400);
+
+	fputs("   ", terminal->out);
+	terminal_print(terminal, label_style(verdict->regime), "%s", title);
+	fprintf(terminal->out, "  %s", scope);
+	paragraph_print(terminal, STYLE_PLAIN, sentence,
+			5 + (unsigned)(strlen(title) + strlen(scope)), 5);
+	free(sentence);
+}
+
 static void print_side(const char *name, const struct diff_side *side, const struct diff_pair *pair,
 		       const struct terminal *terminal)
 {
 	const struct process_report *process = side->process;
-	const struct verdict *verdict = &side->device->verdict;
 	const struct steps *steps = &side->device->steps;
 	char *command = printable_line(process->command && *process->command ? process->command
 									     : process->path,
@@ -201,7 +217,8 @@ static void print_side(const char *name, const struct diff_side *side, const str
 	struct parts parts = {0};
 
 	terminal_print(terminal, STYLE_BOLD, "%s  %s\n", name, command);
-	part(&parts, "pid %" PRIu64, process->pid);
+	if (process->pid)
+		part(&parts, "pid %" PRIu64, process->pid);
 	if (*rank)
 		part(&parts, "rank %s", rank);
 	part(&parts, "%s", gpu);
@@ -217,17 +234,8 @@ static void print_side(const char *name, const struct diff_side *side, const str
 		     quantity_time((double)side->window->window_ns).text);
 	fputs("   ", terminal->out);
 	paragraph_print(terminal, STYLE_PLAIN, parts.text, 3, 3);
-	if (pair->comparable) {
-		char *sentence = printable_line(verdict->sentence, 400);
-
-		fputs("   ", terminal->out);
-		terminal_print(terminal, label_style(verdict->regime), "%s",
-			       label_title(verdict->regime));
-		fputs("  ", terminal->out);
-		paragraph_print(terminal, STYLE_PLAIN, sentence,
-				5 + (unsigned)strlen(label_title(verdict->regime)), 5);
-		free(sentence);
-	}
+	if (pair->comparable)
+		print_side_verdict(side, terminal);
 	free(command);
 	free(gpu);
 	free(rank);

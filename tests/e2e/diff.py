@@ -92,6 +92,12 @@ def a_faster_kernel_is_named():
     near(pair["time"]["change_ns"]["value"], -30 * US, 500, "change of the step")
 
 
+def a_slower_clock_is_suspected():
+    slow = diff(BASE, record({name: f"{int(duration[:-2]) * 1.2:.1f}us" for name, duration in DURATIONS.items()}))
+    check(any("1.20x slower alike" in note for note in slow["notes"]), slow["notes"])
+    equal(diff(BASE, record({"kernel_1": "45us"}))["notes"], [], "notes where one kernel changed")
+
+
 def added_host_time_lands_in_host():
     pair = diff(BASE, record(wait=160))
     only_leaves(pair, host=60 * US)
@@ -165,7 +171,7 @@ def what_has_no_device_times_is_not_compared():
     check("B has no device times" in done.stdout, done.stdout)
 
 
-main(the_same_again_is_no_change, the_length_of_the_run_is_no_change, a_slower_kernel_is_named, a_faster_kernel_is_named,
+main(the_same_again_is_no_change, the_length_of_the_run_is_no_change, a_slower_kernel_is_named, a_slower_clock_is_suspected, a_faster_kernel_is_named,
      added_host_time_lands_in_host, time_in_allocations_lands_in_alloc, kernels_appear_and_go,
      another_grid_is_another_shape_of_the_same_kernels, noise_is_within_noise, a_gate_has_its_exit_status,
      devices_are_compared_one_by_one, what_has_no_device_times_is_not_compared)

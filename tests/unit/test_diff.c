@@ -362,6 +362,22 @@ static void test_steps_found_twice_as_long_are_said(void **state)
 	end(&c);
 }
 
+static void test_kernels_that_all_change_alike_are_the_clocks(void **state)
+{
+	struct comparison c;
+	struct device_report *b;
+
+	(void)state;
+	for (unsigned spared = 0; spared < 2; spared++) {
+		begin(&c, report_fixture_mlp, report_fixture_mlp);
+		b = device_of(&c.b);
+		for (size_t i = spared; i < b->kernel_count; i++)
+			b->kernels[i].mean_ns *= 1.1;
+		assert_int_equal(has_note(compare(&c, false), "1.10x slower alike"), !spared);
+		end(&c);
+	}
+}
+
 static void test_without_device_times_nothing_is_comparable(void **state)
 {
 	struct comparison c;
@@ -394,6 +410,7 @@ int main(void)
 		cmocka_unit_test(test_a_regime_changes_between_known_ones_only),
 		cmocka_unit_test(test_what_makes_a_comparison_doubtful_is_said),
 		cmocka_unit_test(test_steps_found_twice_as_long_are_said),
+		cmocka_unit_test(test_kernels_that_all_change_alike_are_the_clocks),
 		cmocka_unit_test(test_without_device_times_nothing_is_comparable),
 	};
 
