@@ -1,4 +1,5 @@
-/* boundshim diff: two runs in, what changed and why out; or runs of several sizes, and how time grows. */
+/* boundshim diff: two runs in, what changed and why out; or runs of several sizes, and how time
+ * grows. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -71,8 +71,8 @@ bool diff_comparable(const struct diff *diff);
 /* b's time over a's: 2 for twice as long. 0 where unknown. */
 double diff_ratio(const struct diff_pair *pair);
 
-/* Of a window per `units` (`scale` of them), in whole ns: leaves that sum exactly to *unit_ns, by the
- * method of the largest remainders. */
+/* Of a window per `units` (`scale` of them), in whole ns: leaves that sum exactly to *unit_ns,
+ * by the method of the largest remainders. */
 void diff_apportion(const struct window *window, uint64_t units, uint64_t scale,
 		    struct diff_side *side);
 

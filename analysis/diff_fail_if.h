@@ -6,10 +6,10 @@
 #include "fail_if.h"
 
 /*
- * "step_ms>+5%": by more than 5 % of A's; "step_ms>+0.2": by more than 0.2 ms; "overhead_pct>+3": by
- * more than 3 points. Without a sign it is B alone, as in `report`. Figures are those of `report`,
- * and for the time per step (or other unit of the comparison) kernel_ms, busy_ms, each pillar and
- * each leaf (overhead_ms, host_ms ...).
+ * "step_ms>+5%": by more than 5 % of A's; "step_ms>+0.2": by more than 0.2 ms; "overhead_pct>+3":
+ * by more than 3 points. Without a sign it is B alone, as in `report`. Figures are those of
+ * `report`, and for the time per step (or other unit of the comparison) kernel_ms, busy_ms, each
+ * pillar and each leaf (overhead_ms, host_ms ...).
  */
 enum fail_if_result diff_fail_if_check(const char *expression, struct fail_if_words *words);
 

@@ -7,8 +7,8 @@
 
 #include "diff.h"
 
-/* Prints one JSON object and a newline; view->top 0 means all kernels, changed or not. Returns 0, or
- * -1 when memory ran out or the stream took no more. */
+/* Prints one JSON object and a newline; view->top 0 means all kernels, changed or not. Returns
+ * 0, or -1 when memory ran out or the stream took no more. */
 int diff_json_print(const struct diff *diff, const struct view *view, FILE *out);
 
 #endif

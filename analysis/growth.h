@@ -12,9 +12,9 @@ struct growth_point {
 
 /*
  * The elasticity between two points, d ln time / d ln work: 0 where time does not grow, 1 where it
- * grows in step, and for time made of a fixed part and one in proportion to work, about the share of
- * the second. low and high are the 95 % interval that follows from the errors of the times; NAN where
- * these are unknown. Unknown where the works are the same or a time is 0.
+ * grows in step, and for time made of a fixed part and one in proportion to work, about the share
+ * of the second. low and high are the 95 % interval that follows from the errors of the times; NAN
+ * where these are unknown. Unknown where the works are the same or a time is 0.
  */
 struct measure growth_between(const struct growth_point *a, const struct growth_point *b);
 

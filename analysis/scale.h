@@ -23,8 +23,8 @@ struct scale_run {
 	uint64_t launches; /* kernels per unit */
 };
 
-/* A kernel that every run has, whatever its shape, or with a `name` of NULL the kernels of a category
- * that not every run has. */
+/* A kernel that every run has, whatever its shape, or with a `name` of NULL the kernels of a
+ * category that not every run has. */
 struct scale_kernel {
 	const char *name, *short_name, *category;
 	struct scale_series series;

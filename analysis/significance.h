@@ -4,9 +4,9 @@
 
 #include "report.h"
 
-/* Smaller changes of a step are called noise whatever the test says. Two runs of one program differ
- * by more than their own steps do: of 15 pairs of launch_loop on the simulated CUDA, all within 0.1 %,
- * 8 had an interval without 0. */
+/* Smaller changes of a step are called noise whatever the test says. Two runs of one program
+ * differ by more than their own steps do: of 15 pairs of launch_loop on the simulated CUDA, all
+ * within 0.1 %, 8 had an interval without 0. */
 #define SIGNIFICANCE_STEP_LEAST 0.01
 
 /* Of a kernel's mean duration likewise; and in time, the tick in which an H200 gives its
@@ -16,11 +16,11 @@
 #define SIGNIFICANCE_UNTESTED_LEAST 0.10
 
 /*
- * The difference of the median steps, b - a, and its 95 % confidence interval. The spread is that of
- * the medians of 20 consecutive stretches (batch means: Schmeiser, "Batch size effects in the
- * analysis of simulation output", 1982), so that steps which resemble their neighbours do not count
- * as so many independent ones; the two runs have variances of their own (Welch 1947). Unknown
- * unless both have two stretches.
+ * The difference of the median steps, b - a, and its 95 % confidence interval. The spread is that
+ * of the medians of 20 consecutive stretches (batch means: Schmeiser, "Batch size effects in the
+ * analysis of simulation output", 1982), so that steps which resemble their neighbours do not
+ * count as so many independent ones; the two runs have variances of their own (Welch 1947).
+ * Unknown unless both have two stretches.
  *
  * The interval speaks of these two runs. That another run of the same program would differ by more
  * is something that two runs cannot show.
@@ -30,7 +30,8 @@ struct measure significance_of_steps(const struct steps *a, const struct steps *
 /* Relative standard error of the median step, by the same stretches. */
 struct measure significance_step_error(const struct steps *steps);
 
-/* Does the interval exclude zero, and is the difference large enough, given what it differs from? */
+/* Does the interval exclude zero, and is the difference large enough, given what it differs
+ * from? */
 bool significance_reached(const struct measure *difference, double base_ns);
 
 /*

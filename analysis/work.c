@@ -44,7 +44,8 @@ bool work_parse(const char *text, size_t count, struct work *work, const char **
 	return false;
 }
 
-/* --- sources: each gives the amount of a run relative to the first, 0 where it does not tell --- */
+/* --- sources: each gives the amount of a run relative to the first, 0 where it does not tell
+ * --- */
 
 static double flops_of(const struct work_run *run)
 {

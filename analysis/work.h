@@ -31,8 +31,8 @@ struct work {
 bool work_parse(const char *text, size_t count, struct work *work, const char **words);
 
 /*
- * Infers the amounts, by the first of these that tells: FLOPs of library calls that cover a fifth of
- * the kernels' time, the ratio that most of the kernels whose number of threads differs have in
+ * Infers the amounts, by the first of these that tells: FLOPs of library calls that cover a fifth
+ * of the kernels' time, the ratio that most of the kernels whose number of threads differs have in
  * common, bytes copied from host to device. High confidence where two agree, medium where FLOPs or
  * a clear majority of the kernels stand alone. False where nothing tells, or where all runs do the
  * same.
