@@ -6,15 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ceilings.h"
 #include "leaf.h"
-
-/* A number that may be unknown, with the bounds between which it is believed to lie. */
-struct measure {
-	bool known;
-	double value;
-	double low;
-	double high;
-};
+#include "measure.h"
 
 enum confidence {
 	CONFIDENCE_NONE,
@@ -149,9 +143,8 @@ struct device_report {
 	unsigned index;
 	char *name;
 	char *uuid;
-	unsigned cc_major, cc_minor, sm_count;
-	struct measure clock_mhz;
-	struct measure dram_peak_bytes_per_s, tensor_peak_flops, fma_peak_flops;
+	struct device_attributes attributes;
+	struct ceilings peaks; /* derived from the attributes: what labels and _pct are of */
 	bool shared;
 	struct window whole, steady;
 	struct steps steps;
@@ -164,7 +157,6 @@ struct device_report {
 	struct gap_report gaps[LEAF_COUNT];
 	struct advice *advice; /* largest saving first */
 	size_t advice_count;
-	/* busy time of the steady window by category, for the table "where the kernels' time goes" */
 };
 
 struct loss_report {

@@ -240,12 +240,21 @@ static json_t *advice_of(const struct device_report *device)
 	return list;
 }
 
+/* Of the hardware: no less than its value. */
+static json_t *peak_of(const struct device_report *device, enum ceiling ceiling)
+{
+	struct measure peak = device->peaks.of[ceiling].measure;
+
+	peak.low = peak.value;
+	return measure_of(&peak);
+}
+
 static json_t *ceilings_of(const struct device_report *device)
 {
 	return json_pack("{s:o, s:o, s:o}", "dram_peak_bytes_per_s",
-			 measure_of(&device->dram_peak_bytes_per_s), "tensor_peak_flops",
-			 measure_of(&device->tensor_peak_flops), "fma_peak_flops",
-			 measure_of(&device->fma_peak_flops));
+			 peak_of(device, CEILING_DRAM_READ), "tensor_peak_flops",
+			 peak_of(device, CEILING_TENSOR_FP16), "fma_peak_flops",
+			 peak_of(device, CEILING_FP32));
 }
 
 static json_t *counters_of(const struct counters_report *counters)
@@ -263,18 +272,22 @@ static json_t *device_of(const struct device_report *device, const struct proces
 			 const struct view *view)
 {
 	char cc[24], driver[24];
+	const struct device_attributes *a = &device->attributes;
+	struct measure clock_mhz = {0};
 	json_t *json;
 
-	snprintf(cc, sizeof(cc), "%u.%u", device->cc_major, device->cc_minor);
+	if (a->clock_khz)
+		clock_mhz = measure_exact((double)a->clock_khz / 1e3);
+	snprintf(cc, sizeof(cc), "%u.%u", (unsigned)a->cc_major, (unsigned)a->cc_minor);
 	snprintf(driver, sizeof(driver), "%u.%u", process->driver_version / 1000,
 		 process->driver_version % 1000 / 10);
 	json = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "index",
 			 (int)device->index, "name", text_of(device->name), "uuid",
-			 text_of(device->uuid), "cc", text_of(device->cc_major ? cc : NULL),
-			 "sm_count", device->sm_count ? integer(device->sm_count) : json_null(),
-			 "driver", text_of(process->driver_version ? driver : NULL), "cupti",
+			 text_of(device->uuid), "cc", text_of(a->cc_major ? cc : NULL), "sm_count",
+			 a->sm_count ? integer(a->sm_count) : json_null(), "driver",
+			 text_of(process->driver_version ? driver : NULL), "cupti",
 			 text_of(process->cupti), "shared", (int)device->shared, "ceilings",
-			 ceilings_of(device), "clock_mhz", measure_of(&device->clock_mhz));
+			 ceilings_of(device), "clock_mhz", measure_of(&clock_mhz));
 	json_object_set_new(json, "whole", window_of(&device->whole));
 	json_object_set_new(json, "steady", steady_of(device));
 	json_object_set_new(json, "verdict", verdict_of(&device->verdict));

@@ -176,10 +176,10 @@ static void print_device(const struct device_report *device, const struct proces
 	parts_add(&parts, "%s", strcmp(name, "unknown") ? name : "unknown GPU");
 	if (process->device_count > 1 || device->index)
 		parts_add(&parts, "device %u", device->index);
-	if (device->sm_count)
-		parts_add(&parts, "%u SMs", device->sm_count);
-	if (device->clock_mhz.known)
-		parts_add(&parts, "%.0f MHz", device->clock_mhz.value);
+	if (device->attributes.sm_count)
+		parts_add(&parts, "%" PRIu64 " SMs", device->attributes.sm_count);
+	if (device->attributes.clock_khz)
+		parts_add(&parts, "%.0f MHz", (double)device->attributes.clock_khz / 1e3);
 	terminal_print(terminal, STYLE_PLAIN, "%s\n", parts.text);
 	print_steps(device, process, view, terminal);
 	if (device->shared)

@@ -8,7 +8,6 @@
 
 #include "geometry.h"
 #include "kernel_name.h"
-#include "peaks.h"
 #include "verdict.h"
 
 struct signature_label *summary_labels(const struct vocabulary *v, uint32_t device,
@@ -56,22 +55,11 @@ static char *copy_text(const char *text)
 
 void summary_identity(const struct vocabulary *v, uint32_t device, struct device_report *report)
 {
-	struct peaks peaks = peaks_of(v, device);
-	uint64_t n;
-
 	report->index = device;
 	report->name = copy_text(vocabulary_text(v, device, "name"));
 	report->uuid = copy_text(vocabulary_text(v, device, "uuid"));
-	if (vocabulary_number(v, device, "cc_major", &n))
-		report->cc_major = (unsigned)n;
-	if (vocabulary_number(v, device, "cc_minor", &n))
-		report->cc_minor = (unsigned)n;
-	if (vocabulary_number(v, device, "sm_count", &n))
-		report->sm_count = (unsigned)n;
-	report->clock_mhz = peaks.clock_mhz;
-	report->dram_peak_bytes_per_s = peaks.dram_bytes_per_s;
-	report->tensor_peak_flops = peaks.tensor_flops;
-	report->fma_peak_flops = peaks.fma_flops;
+	report->attributes = device_attributes_of(v, device);
+	report->peaks = ceilings_derive(&report->attributes);
 }
 
 static struct measure median_of(const struct quantile *q)
@@ -85,19 +73,17 @@ static struct measure median_of(const struct quantile *q)
 }
 
 /* Bytes that a launch moves to and from DRAM: the share of peak bandwidth, for as long as it runs. */
-static struct measure dram_bytes(const struct summary_input *in, const struct kernel_report *k)
+static struct measure dram_bytes(const struct ceilings *peaks, const struct kernel_report *k)
 {
-	struct peaks peaks = peaks_of(&in->trace->vocabulary, in->device);
-	double scale = peaks.dram_bytes_per_s.value / 100 * k->mean_ns / 1e9;
+	const struct measure *peak = &peaks->of[CEILING_DRAM_READ].measure;
 
-	if (!k->dram_pct.known || !peaks.dram_bytes_per_s.known)
+	if (!peak->known)
 		return (struct measure){0};
-	return (struct measure){true, k->dram_pct.value * scale, k->dram_pct.low * scale,
-				k->dram_pct.high * scale};
+	return measure_scaled(k->dram_pct, peak->high / 100 * k->mean_ns / 1e9);
 }
 
 static void fill_kernel(const struct summary_input *in, uint32_t signature, double window_ns,
-			struct kernel_report *k)
+			const struct ceilings *peaks, struct kernel_report *k)
 {
 	const struct vocabulary *v = &in->trace->vocabulary;
 	const struct kernel_stat *stat = &in->account->kernel[signature];
@@ -133,7 +119,7 @@ static void fill_kernel(const struct summary_input *in, uint32_t signature, doub
 	k->l1_pct = label->counters.l1;
 	k->samples = label->counters.samples;
 	k->flops = label->arithmetic.flops;
-	k->bytes = dram_bytes(in, k);
+	k->bytes = dram_bytes(peaks, k);
 	if (!k->bytes.known)
 		k->bytes = label->arithmetic.bytes;
 	k->queue_ns = median_of(stat->queue);
@@ -165,7 +151,7 @@ static void fill_kernels(const struct summary_input *in, double window_ns,
 		const struct kernel_stat *stat = &in->account->kernel[i];
 
 		if (stat->launches || stat->busy_ns)
-			fill_kernel(in, (uint32_t)i, window_ns,
+			fill_kernel(in, (uint32_t)i, window_ns, &report->peaks,
 				    &report->kernels[report->kernel_count++]);
 	}
 	if (report->kernels)

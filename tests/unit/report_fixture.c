@@ -44,8 +44,7 @@ static struct device_report *add_device(struct report *report)
 		.index = (unsigned)p->device_count++,
 		.name = strdup("NVIDIA H200"),
 		.uuid = strdup("GPU-0"),
-		.cc_major = 9,
-		.sm_count = 132,
+		.attributes = {.cc_major = 9, .sm_count = 132},
 	};
 	return d;
 }
