@@ -68,22 +68,22 @@ bool arithmetic_of(const struct library *library, uint32_t signature, uint64_t l
 		   const struct ceilings *ceilings, struct kernel_arithmetic *found)
 {
 	const struct library_shape *shape;
-	enum ceiling ceiling;
 	struct library_sum sum;
 	double seconds;
 
 	memset(found, 0, sizeof(*found));
+	found->pipe = CEILING_COUNT;
 	if (!library || !library_sum(library, signature, &sum) || sum.total_ns <= 0 ||
 	    (double)sum.launches < LAUNCHES_LEAST * (double)launches)
 		return false;
 	seconds = sum.total_ns / 1e9;
 	shape = library_shape(library, sum.shape);
-	ceiling = shape ? ceiling_of_shape(shape) : CEILING_COUNT;
+	found->pipe = shape ? ceiling_of_shape(shape) : CEILING_COUNT;
 	if (sum.flops_launches == sum.launches && !sum.nominal) {
 		found->flops = measure_exact(sum.flops / (double)sum.launches);
-		if (ceiling != CEILING_COUNT)
+		if (found->pipe != CEILING_COUNT)
 			found->flops_pct =
-				percent_of(sum.flops / seconds, &ceilings->of[ceiling].measure);
+				percent_of(sum.flops / seconds, &ceilings->of[found->pipe].measure);
 	}
 	if (sum.bytes_launches == sum.launches) {
 		found->bytes = measure_exact(sum.bytes / (double)sum.launches);

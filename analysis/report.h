@@ -7,8 +7,10 @@
 #include <stdint.h>
 
 #include "ceilings.h"
+#include "classes.h"
 #include "leaf.h"
 #include "measure.h"
+#include "roofline.h"
 
 enum confidence {
 	CONFIDENCE_NONE,
@@ -65,6 +67,7 @@ struct kernel_report {
 	char *short_name; /* readable, at most 60 columns */
 	const char *
 		category; /* "gemm", "elementwise" ..., static; "unknown" if the name says nothing */
+	enum kernel_class class;
 	uint32_t grid[3];
 	uint32_t block[3];
 	uint32_t registers;
@@ -82,6 +85,9 @@ struct kernel_report {
 	struct measure waves;
 	struct measure flops; /* per launch */
 	struct measure bytes;
+	enum evidence flops_source, bytes_source; /* library or counters; none = unknown */
+	enum ceiling pipe; /* that does the arithmetic; CEILING_COUNT = not known */
+	struct roofline roofline;
 	struct measure queue_ns; /* median: from the end of its launch call to its start */
 	struct measure gap_ns;   /* median idle time of the device before it */
 	uint64_t graph_launches; /* of `launches`, those that were nodes of a graph */
@@ -144,7 +150,8 @@ struct device_report {
 	char *name;
 	char *uuid;
 	struct device_attributes attributes;
-	struct ceilings peaks; /* derived from the attributes: what labels and _pct are of */
+	struct ceilings peaks;    /* derived from the attributes: what labels and _pct are of */
+	struct ceilings ceilings; /* what headroom is told by: calibrated ones over the same */
 	bool shared;
 	struct window whole, steady;
 	struct steps steps;
@@ -155,6 +162,7 @@ struct device_report {
 	size_t copy_count;
 	struct counters_report counters;
 	struct gap_report gaps[LEAF_COUNT];
+	struct class_report classes[CLASS_COUNT];
 	struct advice *advice; /* largest saving first */
 	size_t advice_count;
 };

@@ -12,6 +12,7 @@
 #include "printable.h"
 #include "quantity.h"
 #include "report_kernels.h"
+#include "report_roofline.h"
 #include "table.h"
 
 #define BAR_COLUMNS 25 /* of 100 % */
@@ -572,12 +573,17 @@ static void print_device_block(const struct device_report *device,
 	const struct window *window = view_window(view, device);
 
 	print_device(device, process, view, terminal);
+	report_roofline_ceilings(device, view, terminal);
 	fputc('\n', terminal->out);
 	print_verdict(&device->verdict,
 		      view->whole && device->steady.known ? "in the steady part, " : "", terminal);
 	/* Bars of nothing but unknown would only look like an answer. */
 	if (!window->known || !has_records(process))
 		return;
+	if (view->roofline) {
+		report_roofline_print(device, view, terminal);
+		return;
+	}
 	fputc('\n', terminal->out);
 	print_pillars(window, terminal);
 	report_kernels_print(device, view, terminal);

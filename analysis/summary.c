@@ -8,6 +8,7 @@
 
 #include "geometry.h"
 #include "kernel_name.h"
+#include "kernel_work.h"
 #include "verdict.h"
 
 struct signature_label *summary_labels(const struct vocabulary *v, uint32_t device,
@@ -60,6 +61,7 @@ void summary_identity(const struct vocabulary *v, uint32_t device, struct device
 	report->uuid = copy_text(vocabulary_text(v, device, "uuid"));
 	report->attributes = device_attributes_of(v, device);
 	report->peaks = ceilings_derive(&report->attributes);
+	report->ceilings = report->peaks;
 }
 
 static struct measure median_of(const struct quantile *q)
@@ -72,14 +74,24 @@ static struct measure median_of(const struct quantile *q)
 				value * (1 + QUANTILE_ERROR)};
 }
 
-/* Bytes that a launch moves to and from DRAM: the share of peak bandwidth, for as long as it runs. */
-static struct measure dram_bytes(const struct ceilings *peaks, const struct kernel_report *k)
+static void fill_work(const struct signature *s, const struct signature_label *label,
+		      const struct ceilings *peaks, struct kernel_report *k)
 {
-	const struct measure *peak = &peaks->of[CEILING_DRAM_READ].measure;
+	const struct kernel_work_input in = {
+		.name = s ? s->name : "",
+		.class = k->class,
+		.duration_ns = k->mean_ns,
+		.arithmetic = &label->arithmetic,
+		.counters = &label->counters,
+		.peaks = peaks,
+	};
+	struct kernel_work work = kernel_work_of(&in);
 
-	if (!peak->known)
-		return (struct measure){0};
-	return measure_scaled(k->dram_pct, peak->high / 100 * k->mean_ns / 1e9);
+	k->flops = work.flops;
+	k->bytes = work.bytes;
+	k->flops_source = work.flops_source;
+	k->bytes_source = work.bytes_source;
+	k->pipe = work.pipe;
 }
 
 static void fill_kernel(const struct summary_input *in, uint32_t signature, double window_ns,
@@ -94,7 +106,8 @@ static void fill_kernel(const struct summary_input *in, uint32_t signature, doub
 	k->name = s && *s->name ? kernel_demangle(s->name) : strdup("(unknown kernel)");
 	k->short_name =
 		k->name && s && *s->name ? kernel_short_name(k->name) : strdup("(unknown kernel)");
-	k->category = s ? kernel_kind_of(s->name)->name : "unknown";
+	k->category = kernel_kind_of(s ? s->name : "")->name;
+	k->class = kernel_kind_of(s ? s->name : "")->class;
 	if (s) {
 		memcpy(k->grid, s->grid, sizeof(k->grid));
 		memcpy(k->block, s->block, sizeof(k->block));
@@ -118,10 +131,7 @@ static void fill_kernel(const struct summary_input *in, uint32_t signature, doub
 	k->l2_pct = label->counters.l2;
 	k->l1_pct = label->counters.l1;
 	k->samples = label->counters.samples;
-	k->flops = label->arithmetic.flops;
-	k->bytes = dram_bytes(peaks, k);
-	if (!k->bytes.known)
-		k->bytes = label->arithmetic.bytes;
+	fill_work(s, label, peaks, k);
 	k->queue_ns = median_of(stat->queue);
 	k->gap_ns = median_of(stat->gap);
 }
@@ -339,6 +349,8 @@ void summary_device(const struct summary_input *in, struct device_report *report
 	report->shared = report->counters.foreign_pct > COUNTERS_FOREIGN_PCT;
 	fill_steps(in, &report->steps);
 	fill_kernels(in, (double)window->window_ns, report);
+	roofline_fill(report);
+	classes_fill(report);
 	fill_copies(a, report);
 	for (unsigned leaf = 0; leaf < LEAF_COUNT; leaf++)
 		summary_gaps(in->trace, &a->gap[leaf], in->origin_ns, &report->gaps[leaf]);
