@@ -312,6 +312,8 @@ static void note_kernel(struct account *a, const struct issued_op *issued, uint6
 	stat->launches++;
 	stat->graph_launches += op->graph != 0;
 	stat->total_ns += op->end_ns - op->begin_ns;
+	stat->square_ns +=
+		(double)(op->end_ns - op->begin_ns) * (double)(op->end_ns - op->begin_ns);
 	q = quantile_of(a, &stat->gap);
 	if (q)
 		quantile_add(q, gap_ns);

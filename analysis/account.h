@@ -27,6 +27,7 @@ struct signature_label {
 struct kernel_stat {
 	uint64_t launches, graph_launches;
 	uint64_t total_ns, busy_ns;
+	double square_ns;             /* sum of the squares of its durations */
 	struct quantile *queue, *gap; /* ns; NULL until needed, or beyond QUANTILES_LIMIT */
 };
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "array.h"
+#include "printable.h"
 #include "process.h"
 #include "verdict.h"
 
@@ -160,6 +161,18 @@ int analyze_paths(const char *const *paths, size_t count, struct report *report,
 	}
 	report->verdict = verdict_over(report);
 	return count ? a.status : 1;
+}
+
+void analyze_notes_print(const struct analyze_notes *notes)
+{
+	for (size_t i = 0; i < notes->count; i++) {
+		char *path = printable_copy(notes->note[i].path, PRINTABLE_LINE, 1024);
+		char *text = printable_copy(notes->note[i].text, PRINTABLE_LINE, 1024);
+
+		fprintf(stderr, "boundshim: %s: %s\n", path, text);
+		free(path);
+		free(text);
+	}
 }
 
 void analyze_notes_fini(struct analyze_notes *notes)

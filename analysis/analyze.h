@@ -29,6 +29,8 @@ struct analyze_notes {
 int analyze_paths(const char *const *paths, size_t count, struct report *report,
 		  struct analyze_notes *notes);
 
+/* To stderr, a line each. */
+void analyze_notes_print(const struct analyze_notes *notes);
 void analyze_notes_fini(struct analyze_notes *notes);
 
 #endif

@@ -23,6 +23,7 @@ enum exit_status {
 
 extern const struct command cmd_record;
 extern const struct command cmd_report;
+extern const struct command cmd_diff;
 extern const struct command cmd_info;
 extern const struct command cmd_calibrate;
 

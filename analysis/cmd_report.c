@@ -86,18 +86,6 @@ static void check_expressions(const struct option_value *value)
 	}
 }
 
-static void print_notes(const struct analyze_notes *notes)
-{
-	for (size_t i = 0; i < notes->count; i++) {
-		char *path = printable_copy(notes->note[i].path, PRINTABLE_LINE, 1024);
-		char *text = printable_copy(notes->note[i].text, PRINTABLE_LINE, 1024);
-
-		fprintf(stderr, "boundshim: %s: %s\n", path, text);
-		free(path);
-		free(text);
-	}
-}
-
 /* Is there anything of the process and device that were asked for? */
 static bool has_part(const struct report *report, const struct view *view)
 {
@@ -208,7 +196,7 @@ static int run(int argc, char **argv)
 	report_init(&report);
 	status = analyze_paths((const char *const *)argv + first, (size_t)(argc - first), &report,
 			       &notes);
-	print_notes(&notes);
+	analyze_notes_print(&notes);
 	if (!report.process_count) {
 		if (!notes.count)
 			fputs("boundshim: no trace to report on\n", stderr);

@@ -7,8 +7,8 @@
 #include "completion.h"
 #include "terminal.h"
 
-static const struct command *const commands[] = {&cmd_record, &cmd_report, &cmd_info,
-						 &cmd_calibrate, NULL};
+static const struct command *const commands[] = {&cmd_record, &cmd_report,    &cmd_diff,
+						 &cmd_info,   &cmd_calibrate, NULL};
 
 static void print_help(FILE *out)
 {

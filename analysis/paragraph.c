@@ -1,9 +1,12 @@
 /* Word wrap. */
 #include "paragraph.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "printable.h"
+
+#define TEXT_LIMIT 4096
 
 void paragraph_print(const struct terminal *terminal, enum style style, const char *text,
 		     unsigned used, unsigned indent)
@@ -35,4 +38,13 @@ void paragraph_print(const struct terminal *terminal, enum style style, const ch
 	}
 	terminal_style(terminal, STYLE_PLAIN);
 	fputc('\n', terminal->out);
+}
+
+void paragraph_warn(const struct terminal *terminal, const char *text)
+{
+	char *line = printable_copy(text, PRINTABLE_LINE, TEXT_LIMIT);
+
+	terminal_print(terminal, STYLE_WARNING, "! ");
+	paragraph_print(terminal, STYLE_PLAIN, line, 2, 2);
+	free(line);
 }

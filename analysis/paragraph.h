@@ -11,4 +11,7 @@
 void paragraph_print(const struct terminal *terminal, enum style style, const char *text,
 		     unsigned used, unsigned indent);
 
+/* Prints a warning: any text, behind a mark. */
+void paragraph_warn(const struct terminal *terminal, const char *text);
+
 #endif

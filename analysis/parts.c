@@ -1,11 +1,11 @@
-/* Joins with a middle dot. */
+/* Joining parts. */
 #include "parts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-void parts_add(struct parts *parts, const char *format, ...)
+void part(struct parts *parts, const char *format, ...)
 {
 	size_t room = sizeof(parts->text) - parts->size;
 	va_list args;

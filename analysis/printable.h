@@ -16,6 +16,10 @@ enum printable_for {
  */
 char *printable_copy(const char *text, enum printable_for target, size_t limit);
 
+/* Text of a trace on a line of its own or in a cell, cut to `columns`. The caller frees it. Exits
+ * when out of memory. */
+char *printable_line(const char *text, size_t columns);
+
 /* Columns that valid UTF-8 takes on a terminal. */
 size_t printable_columns(const char *text);
 

@@ -46,6 +46,17 @@ struct quantity quantity_time(double ns)
 	return scaled(ns, steps, units);
 }
 
+struct quantity quantity_time_change(double ns)
+{
+	struct quantity q, size = quantity_time(fabs(ns));
+
+	if (ns == 0)
+		strcpy(q.text, "0");
+	else
+		snprintf(q.text, sizeof(q.text), "%s%.30s", ns > 0 ? "+" : "-", size.text);
+	return q;
+}
+
 struct quantity quantity_bytes(double bytes)
 {
 	static const double steps[] = {1, 1e3, 1e6, 1e9, 1e12, 0};
@@ -101,5 +112,30 @@ struct quantity quantity_percent(double share)
 		snprintf(q.text, sizeof(q.text), "%.1f %%", percent);
 	else
 		snprintf(q.text, sizeof(q.text), "%.0f %%", percent);
+	return q;
+}
+
+struct quantity quantity_percent_change(double share)
+{
+	struct quantity q;
+	double percent = fabs(share * 100);
+
+	if (percent < 0.05)
+		strcpy(q.text, "0 %");
+	else
+		snprintf(q.text, sizeof(q.text), percent < 9.95 ? "%+.1f %%" : "%+.0f %%",
+			 share * 100);
+	return q;
+}
+
+struct quantity quantity_factor(double factor)
+{
+	struct quantity q;
+
+	if (factor >= 1000)
+		q = quantity_count((uint64_t)fmin(factor + 0.5, 1e15));
+	else
+		q = quantity_number(factor, 3);
+	strcat(q.text, "x");
 	return q;
 }

@@ -10,6 +10,8 @@ struct quantity {
 };
 
 struct quantity quantity_time(double ns);
+/* A change: "+12.0 us", "-150 us", "0". */
+struct quantity quantity_time_change(double ns);
 struct quantity quantity_bytes(double bytes);
 struct quantity quantity_rate(double bytes_per_second);
 /* `unit` is of few letters: quantity_operations(6.73e14, "FLOP/s").text is "673 TFLOP/s". */
@@ -18,6 +20,10 @@ struct quantity quantity_count(uint64_t count);
 /* Of a share 0..1: "58 %", "2.1 %" below ten, "<0.1 %" for a trace of something, "0 %" for nothing.
  */
 struct quantity quantity_percent(double share);
+/* A change by a share: "+19 %", "-2.1 %", "0 %" below a twentieth of a per cent. */
+struct quantity quantity_percent_change(double share);
+/* "1.23x"; "1,200x" */
+struct quantity quantity_factor(double factor);
 /* `digits` significant digits, never an exponent. */
 struct quantity quantity_number(double value, int digits);
 

@@ -50,6 +50,8 @@ struct window {
 	uint64_t kernel_ns; /* any kernel active */
 };
 
+#define STEP_BATCHES 20
+
 struct steps {
 	bool known;
 	uint64_t count;          /* inside the steady window */
@@ -60,6 +62,10 @@ struct steps {
 	uint64_t high_ns;        /* 90th percentile */
 	uint64_t kernels;        /* launches in a step */
 	const char *detected_by; /* "kernel sequence", "graph launch", static words */
+	/* Medians of so many stretches of steps, equally many steps each, in order of time: how
+	 * much the steps of this run differ from one stretch to the next. */
+	unsigned batch_count;
+	uint64_t batch_ns[STEP_BATCHES];
 };
 
 struct kernel_report {
@@ -76,7 +82,8 @@ struct kernel_report {
 	uint64_t total_ns;
 	uint64_t busy_ns;
 	double mean_ns;
-	double share; /* busy_ns over the window */
+	struct measure deviation_ns; /* standard deviation of its durations */
+	double share;                /* busy_ns over the window */
 	struct verdict verdict;
 	enum leaf leans; /* for latency: the unit that it leans to; LEAF_UNKNOWN if none */
 	enum evidence evidence;

@@ -5,21 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "label.h"
 #include "printable.h"
 #include "quantity.h"
 
 #define NAME_COLUMNS 60
-
-static const char *evidence_word(enum evidence evidence)
-{
-	static const char *const words[] = {
-		[EVIDENCE_NONE] = "none",         [EVIDENCE_PRIOR] = "prior",
-		[EVIDENCE_GEOMETRY] = "geometry", [EVIDENCE_LIBRARY] = "library",
-		[EVIDENCE_COUNTERS] = "counters",
-	};
-
-	return words[evidence];
-}
 
 static void add_measure(struct table *table, const struct measure *measure)
 {
@@ -93,7 +83,7 @@ void report_kernels_print(const struct device_report *device, const struct view 
 		add_label(&table, kernel);
 		add_measure(&table, &kernel->tensor_pct);
 		add_measure(&table, &kernel->dram_pct);
-		table_add(&table, "%s", evidence_word(kernel->evidence));
+		table_add(&table, "%s", label_evidence(kernel->evidence));
 		report_kernels_add_name(&table, device, shown, i);
 	}
 	table_print(&table, terminal);

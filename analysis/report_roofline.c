@@ -49,10 +49,10 @@ static void add_ceiling(struct parts *parts, const struct device_report *device,
 	if (!used->measure.known)
 		return;
 	if (used->source == CEILING_CALIBRATED && peak->known)
-		parts_add(parts, "%s %s (%s)", name, value.text,
-			  quantity_percent(used->measure.value / peak->value).text);
+		part(parts, "%s %s (%s)", name, value.text,
+		     quantity_percent(used->measure.value / peak->value).text);
 	else
-		parts_add(parts, "%s %s", name, value.text);
+		part(parts, "%s %s", name, value.text);
 }
 
 static bool pipe_matters(const struct device_report *device, enum ceiling pipe)
@@ -83,13 +83,13 @@ void report_roofline_ceilings(const struct device_report *device, const struct v
 	for (size_t i = 0; i < device->kernel_count; i++)
 		any |= device->kernels[i].roofline.pct.known;
 	if (any && !view->roofline)
-		parts_add(&parts, "--view roofline");
+		part(&parts, "--view roofline");
 	if (calibrated)
-		parts_add(&line, "Ceilings calibrated%s%.*s (of peak): %s",
-			  *device->ceilings.date ? " " : "", DATE_COLUMNS, device->ceilings.date,
-			  parts.text);
+		part(&line, "Ceilings calibrated%s%.*s (of peak): %s",
+		     *device->ceilings.date ? " " : "", DATE_COLUMNS, device->ceilings.date,
+		     parts.text);
 	else
-		parts_add(&line, "Ceilings derived: %s", parts.text);
+		part(&line, "Ceilings derived: %s", parts.text);
 	paragraph_print(terminal, STYLE_PLAIN, line.text, 0, 2);
 }
 
@@ -133,9 +133,9 @@ static void print_classes(const struct device_report *device, const struct termi
 	struct table table;
 
 	terminal_print(terminal, STYLE_BOLD, "\nFLOPs against time, by class of kernels\n");
-	parts_add(&parts, "FLOPs are known for kernels with %s of the time%s",
-		  quantity_percent(known).text,
-		  known < KNOWN_LEAST ? ": too little to say where they are" : "");
+	part(&parts, "FLOPs are known for kernels with %s of the time%s",
+	     quantity_percent(known).text,
+	     known < KNOWN_LEAST ? ": too little to say where they are" : "");
 	if (known >= KNOWN_LEAST) {
 		table_init(&table, headings);
 		for (unsigned i = 0; i < CLASS_COUNT; i++)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "label.h"
 #include "paragraph.h"
 #include "parts.h"
 #include "printable.h"
@@ -22,40 +23,12 @@
 #define TEXT_LIMIT 4096
 #define NAME_COLUMNS 60
 
-static enum style pillar_style(enum regime pillar)
-{
-	switch (pillar) {
-	case REGIME_COMPUTE:
-		return STYLE_COMPUTE;
-	case REGIME_MEMORY:
-		return STYLE_MEMORY;
-	case REGIME_OVERHEAD:
-		return STYLE_OVERHEAD;
-	default:
-		return STYLE_BOLD;
-	}
-}
-
 static const char *or_empty(const char *text)
 {
 	return text ? text : "";
 }
 
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
 /* --- what ran --- */
-
-static void print_warning(const struct terminal *terminal, const char *text)
-{
-	char *line = printable_copy(text, PRINTABLE_LINE, TEXT_LIMIT);
-
-	terminal_print(terminal, STYLE_WARNING, "! ");
-	paragraph_print(terminal, STYLE_PLAIN, line, 2, 2);
-	free(line);
-}
 
 __attribute__((format(printf, 2, 3))) static void warn(const struct terminal *terminal,
 						       const char *format, ...)
@@ -66,7 +39,7 @@ __attribute__((format(printf, 2, 3))) static void warn(const struct terminal *te
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	print_warning(terminal, text);
+	paragraph_warn(terminal, text);
 }
 
 static void print_process(const struct process_report *process, const struct terminal *terminal)
@@ -80,18 +53,18 @@ static void print_process(const struct process_report *process, const struct ter
 
 	terminal_print(terminal, STYLE_BOLD, "%s\n", command);
 	if (process->pid)
-		parts_add(&parts, "pid %" PRIu64, process->pid);
+		part(&parts, "pid %" PRIu64, process->pid);
 	if (*host)
-		parts_add(&parts, "host %s", host);
+		part(&parts, "host %s", host);
 	if (*rank)
-		parts_add(&parts, "rank %s", rank);
+		part(&parts, "rank %s", rank);
 	if (process->driver_version)
-		parts_add(&parts, "CUDA driver %u.%u", process->driver_version / 1000,
-			  process->driver_version % 1000 / 10);
+		part(&parts, "CUDA driver %u.%u", process->driver_version / 1000,
+		     process->driver_version % 1000 / 10);
 	if (process->traced_ns)
-		parts_add(&parts, "%s traced", quantity_time((double)process->traced_ns).text);
+		part(&parts, "%s traced", quantity_time((double)process->traced_ns).text);
 	if (*version)
-		parts_add(&parts, "boundshim %s", version);
+		part(&parts, "boundshim %s", version);
 	paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
 	free(command);
 	free(host);
@@ -137,7 +110,7 @@ static void add_apart(struct parts *parts, const struct steps *steps, uint64_t s
 					 quantity_count(steps->outlier_count).text,
 					 plural(steps->outlier_count));
 	if (size)
-		parts_add(parts, "apart: %s", text + 2);
+		part(parts, "apart: %s", text + 2);
 }
 
 static void print_steps(const struct device_report *device, const struct process_report *process,
@@ -147,23 +120,23 @@ static void print_steps(const struct device_report *device, const struct process
 	struct parts parts = {0};
 
 	if (view->whole || !device->steady.known) {
-		parts_add(&parts, "the whole run, %s",
-			  quantity_time((double)device->whole.window_ns).text);
+		part(&parts, "the whole run, %s",
+		     quantity_time((double)device->whole.window_ns).text);
 		if (!device->steady.known)
-			parts_add(&parts, "no steady part found");
+			part(&parts, "no steady part found");
 		paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
 		return;
 	}
 	if (steps->known)
-		parts_add(&parts, "%s step%s of %s (%s to %s), %s kernel%s each",
-			  quantity_count(steps->count).text, plural(steps->count),
-			  quantity_time((double)steps->period_ns).text,
-			  quantity_time((double)steps->low_ns).text,
-			  quantity_time((double)steps->high_ns).text,
-			  quantity_count(steps->kernels).text, plural(steps->kernels));
+		part(&parts, "%s step%s of %s (%s to %s), %s kernel%s each",
+		     quantity_count(steps->count).text, plural(steps->count),
+		     quantity_time((double)steps->period_ns).text,
+		     quantity_time((double)steps->low_ns).text,
+		     quantity_time((double)steps->high_ns).text,
+		     quantity_count(steps->kernels).text, plural(steps->kernels));
 	else
-		parts_add(&parts, "no repeating step found: %s of device activity",
-			  quantity_time((double)device->steady.window_ns).text);
+		part(&parts, "no repeating step found: %s of device activity",
+		     quantity_time((double)device->steady.window_ns).text);
 	add_apart(&parts, steps, process->startup_ns);
 	paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
 }
@@ -174,13 +147,13 @@ static void print_device(const struct device_report *device, const struct proces
 	char *name = printable_line(device->name && *device->name ? device->name : "unknown", 60);
 	struct parts parts = {0};
 
-	parts_add(&parts, "%s", strcmp(name, "unknown") ? name : "unknown GPU");
+	part(&parts, "%s", strcmp(name, "unknown") ? name : "unknown GPU");
 	if (process->device_count > 1 || device->index)
-		parts_add(&parts, "device %u", device->index);
+		part(&parts, "device %u", device->index);
 	if (device->attributes.sm_count)
-		parts_add(&parts, "%" PRIu64 " SMs", device->attributes.sm_count);
+		part(&parts, "%" PRIu64 " SMs", device->attributes.sm_count);
 	if (device->attributes.clock_khz)
-		parts_add(&parts, "%.0f MHz", (double)device->attributes.clock_khz / 1e3);
+		part(&parts, "%.0f MHz", (double)device->attributes.clock_khz / 1e3);
 	terminal_print(terminal, STYLE_PLAIN, "%s\n", parts.text);
 	print_steps(device, process, view, terminal);
 	if (device->shared)
@@ -192,22 +165,6 @@ static void print_device(const struct device_report *device, const struct proces
 
 /* --- the verdict and the pillars --- */
 
-static const char *verdict_title(enum regime regime)
-{
-	switch (regime) {
-	case REGIME_COMPUTE:
-		return "COMPUTE-BOUND";
-	case REGIME_MEMORY:
-		return "MEMORY-BOUND";
-	case REGIME_OVERHEAD:
-		return "OVERHEAD-BOUND";
-	case REGIME_MIXED:
-		return "MIXED";
-	default:
-		return "UNKNOWN";
-	}
-}
-
 static const char *confidence_word(double confidence)
 {
 	if (confidence >= 0.75)
@@ -218,17 +175,17 @@ static const char *confidence_word(double confidence)
 static void print_verdict(const struct verdict *verdict, const char *scope,
 			  const struct terminal *terminal)
 {
-	const char *title = verdict_title(verdict->regime);
+	const char *title = label_title(verdict->regime);
 	char *sentence = printable_copy(verdict->sentence ? verdict->sentence
 							  : "the trace does not say what binds it",
 					PRINTABLE_LINE, TEXT_LIMIT);
 	struct parts parts = {0};
 
-	parts_add(&parts, "%s%s", scope, sentence);
+	part(&parts, "%s%s", scope, sentence);
 	if (verdict->regime != REGIME_UNKNOWN)
-		parts_add(&parts, "confidence %s", confidence_word(verdict->confidence));
+		part(&parts, "confidence %s", confidence_word(verdict->confidence));
 	terminal_style(terminal, STYLE_BOLD);
-	terminal_print(terminal, pillar_style(verdict->regime), "%s", title);
+	terminal_print(terminal, label_style(verdict->regime), "%s", title);
 	fputs("  ", terminal->out);
 	paragraph_print(terminal, STYLE_BOLD, parts.text, (unsigned)strlen(title) + 2,
 			(unsigned)strlen(title) + 2);
@@ -277,8 +234,7 @@ static void print_pillar(const struct window *window, enum regime pillar,
 		double leaf = view_leaf_share(window, (enum leaf)i);
 
 		if (leaf_pillar((enum leaf)i) == pillar && leaf >= SHOWN)
-			parts_add(&parts, "%s %s", leaf_name((enum leaf)i),
-				  percent_number(leaf).text);
+			part(&parts, "%s %s", leaf_name((enum leaf)i), percent_number(leaf).text);
 	}
 	/* "compute 84 % ... compute 84 %" would say it twice. */
 	if (pillar == REGIME_COMPUTE)
@@ -286,7 +242,7 @@ static void print_pillar(const struct window *window, enum regime pillar,
 	fprintf(terminal->out, "  %-9s%7s", regime_name(pillar), quantity_percent(share).text);
 	if (share * BAR_COLUMNS * 8 >= 0.5)
 		fputs("  ", terminal->out);
-	used = print_bar(terminal, pillar_style(pillar), share);
+	used = print_bar(terminal, label_style(pillar), share);
 	used += share * BAR_COLUMNS * 8 >= 0.5 ? 0 : -2u;
 	if (!parts.text[0]) {
 		fputc('\n', terminal->out);
@@ -328,12 +284,10 @@ static void print_meanings(const struct window *window, const struct terminal *t
 
 	for (unsigned i = 0; i < LEAF_COUNT; i++)
 		if (waited(window, (enum leaf)i))
-			parts_add(&parts, "%s: %s", leaf_name((enum leaf)i),
-				  leaf_words((enum leaf)i));
+			part(&parts, "%s: %s", leaf_name((enum leaf)i), leaf_words((enum leaf)i));
 	if (queue >= SHOWN)
-		parts_add(&parts,
-			  "%s of the time, inside launch, lies between kernels already queued",
-			  quantity_percent(queue).text);
+		part(&parts, "%s of the time, inside launch, lies between kernels already queued",
+		     quantity_percent(queue).text);
 	fputs("  ", terminal->out);
 	paragraph_print(terminal, STYLE_DIM, parts.text, 2, 2);
 }
@@ -478,18 +432,17 @@ static void add_kernels_part(struct parts *parts, const struct coverage *coverag
 	uint64_t missing = coverage->kernels - coverage->kernels_explained;
 
 	if (!coverage->kernels) {
-		parts_add(parts, "%s launch calls counted, no kernel records",
-			  quantity_count(coverage->launches_seen ? coverage->launches_seen
-								 : coverage->launches_hooked)
-				  .text);
+		part(parts, "%s launch calls counted, no kernel records",
+		     quantity_count(coverage->launches_seen ? coverage->launches_seen
+							    : coverage->launches_hooked)
+			     .text);
 		return;
 	}
 	if (coverage->kernels_explained >= coverage->kernels)
-		parts_add(parts, "%s kernels, all explained",
-			  quantity_count(coverage->kernels).text);
+		part(parts, "%s kernels, all explained", quantity_count(coverage->kernels).text);
 	else
-		parts_add(parts, "%s kernels, %s not explained",
-			  quantity_count(coverage->kernels).text, quantity_count(missing).text);
+		part(parts, "%s kernels, %s not explained", quantity_count(coverage->kernels).text,
+		     quantity_count(missing).text);
 }
 
 static void add_cost_part(struct parts *parts, const struct process_report *process,
@@ -506,8 +459,7 @@ static void add_cost_part(struct parts *parts, const struct process_report *proc
 		time += (double)window->window_ns;
 	}
 	if (time > 0)
-		parts_add(parts, "tracing cost %s, taken out",
-			  quantity_percent(tracing / time).text);
+		part(parts, "tracing cost %s, taken out", quantity_percent(tracing / time).text);
 }
 
 /* Where the units' figures come from, or why there are none. */
@@ -518,9 +470,9 @@ static void add_counters_part(struct parts *parts, const struct process_report *
 		char *reason = c->reason ? printable_line(c->reason, 120) : NULL;
 
 		if (c->known && c->samples)
-			parts_add(parts, "%s counter samples", quantity_count(c->samples).text);
+			part(parts, "%s counter samples", quantity_count(c->samples).text);
 		if (c->known && reason)
-			parts_add(parts, "counters %s: %s", c->samples ? "ended" : "off", reason);
+			part(parts, "counters %s: %s", c->samples ? "ended" : "off", reason);
 		free(reason);
 	}
 }
@@ -536,17 +488,15 @@ static void print_coverage(const struct process_report *process, const struct vi
 	fputc('\n', terminal->out);
 	add_kernels_part(&parts, coverage);
 	if (coverage->lost)
-		parts_add(&parts, "%s record%s lost", quantity_count(coverage->lost).text,
-			  plural(coverage->lost));
+		part(&parts, "%s record%s lost", quantity_count(coverage->lost).text,
+		     plural(coverage->lost));
 	else
-		parts_add(&parts, "nothing lost");
+		part(&parts, "nothing lost");
 	add_counters_part(&parts, process);
 	add_cost_part(&parts, process, view);
 	if (coverage->trace_bytes && launches)
-		parts_add(
-			&parts, "%s, %s B/launch",
-			quantity_bytes((double)coverage->trace_bytes).text,
-			quantity_number((double)coverage->trace_bytes / (double)launches, 2).text);
+		part(&parts, "%s, %s B/launch", quantity_bytes((double)coverage->trace_bytes).text,
+		     quantity_number((double)coverage->trace_bytes / (double)launches, 2).text);
 	paragraph_print(terminal, STYLE_DIM, parts.text, 0, 2);
 	if (!coverage->lost)
 		return;
@@ -555,8 +505,8 @@ static void print_coverage(const struct process_report *process, const struct vi
 		char *cause = printable_line(coverage->dropped[i].cause, 40);
 
 		if (coverage->dropped[i].count)
-			parts_add(&parts, "%s %s", cause,
-				  quantity_count(coverage->dropped[i].count).text);
+			part(&parts, "%s %s", cause,
+			     quantity_count(coverage->dropped[i].count).text);
 		free(cause);
 	}
 	terminal_print(terminal, STYLE_WARNING, "! ");

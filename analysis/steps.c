@@ -163,6 +163,27 @@ static int accept(struct step_list *list, size_t *capacity, uint64_t begin_ns, u
 	return 0;
 }
 
+/* Medians of stretches of accepted steps; those that do not divide into stretches are left out. */
+static int gather_batches(const struct pieces *p, struct step_list *list)
+{
+	unsigned batches = list->count < STEP_BATCHES ? (unsigned)list->count : STEP_BATCHES;
+	size_t each = batches ? list->count / batches : 0, n = 0;
+	uint64_t *length = malloc((each + 1) * sizeof(*length));
+
+	for (size_t i = 0; length && list->batch_count < batches && i + 1 < p->count; i++) {
+		if (!is_accepted(p, i))
+			continue;
+		length[n++] = length_of(p, i);
+		if (n < each)
+			continue;
+		qsort(length, n, sizeof(*length), by_value);
+		list->batch_ns[list->batch_count++] = length[n / 2];
+		n = 0;
+	}
+	free(length);
+	return length ? 0 : -1;
+}
+
 static int gather(struct pieces *p, struct step_list *list)
 {
 	size_t steady = find_steady(p), capacity = 0, last = steady, n;
@@ -188,7 +209,7 @@ static int gather(struct pieces *p, struct step_list *list)
 		list->high_ns = length[n - 1 - n / 10];
 	}
 	free(length);
-	return length && n ? 0 : -1;
+	return length && n ? gather_batches(p, list) : -1;
 }
 
 /* Are these pieces what the run is about? */

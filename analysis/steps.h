@@ -3,6 +3,7 @@
 #define STEPS_H
 
 #include "anchor.h"
+#include "report.h"
 
 struct interval {
 	uint64_t begin_ns;
@@ -17,6 +18,8 @@ struct step_list {
 	uint64_t outlier_count; /* behind it and not accepted: other content, or much longer or
 				   shorter */
 	uint64_t median_ns, low_ns, high_ns; /* of accepted steps: 50, 10 and 90 % */
+	unsigned batch_count;                /* as struct steps */
+	uint64_t batch_ns[STEP_BATCHES];
 	double kernels;
 	const char *detected_by;
 };

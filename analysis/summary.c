@@ -94,6 +94,19 @@ static void fill_work(const struct signature *s, const struct signature_label *l
 	k->pipe = work.pipe;
 }
 
+/* Of the durations; known for two launches or more. */
+static struct measure deviation_of(const struct kernel_stat *stat)
+{
+	double n = (double)stat->launches, mean, variance, deviation;
+
+	if (stat->launches < 2)
+		return (struct measure){0};
+	mean = (double)stat->total_ns / n;
+	variance = (stat->square_ns - n * mean * mean) / (n - 1);
+	deviation = variance > 0 ? sqrt(variance) : 0;
+	return (struct measure){true, deviation, deviation, deviation};
+}
+
 static void fill_kernel(const struct summary_input *in, uint32_t signature, double window_ns,
 			const struct ceilings *peaks, struct kernel_report *k)
 {
@@ -119,6 +132,7 @@ static void fill_kernel(const struct summary_input *in, uint32_t signature, doub
 	k->total_ns = stat->total_ns;
 	k->busy_ns = stat->busy_ns;
 	k->mean_ns = stat->launches ? (double)stat->total_ns / (double)stat->launches : 0;
+	k->deviation_ns = deviation_of(stat);
 	k->share = window_ns > 0 ? (double)stat->busy_ns / window_ns : 0;
 	k->verdict = (struct verdict){label->decision.regime, label->decision.leaf, k->share,
 				      label->decision.confidence, NULL};
@@ -306,7 +320,9 @@ static void fill_steps(const struct summary_input *in, struct steps *steps)
 		.high_ns = list->high_ns,
 		.kernels = (launches + list->count / 2) / list->count,
 		.detected_by = list->detected_by,
+		.batch_count = list->batch_count,
 	};
+	memcpy(steps->batch_ns, list->batch_ns, sizeof(steps->batch_ns));
 }
 
 /* Bursts of set 0 speak of the sampling as a whole. */

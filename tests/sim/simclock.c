@@ -1,7 +1,7 @@
 /* libsimclock.so: virtual time for application threads, with the C library's clocks following it.
  *
  * An application thread has its own time, moved only by work, waits and barriers. It becomes one by
- * its first CUDA call or sim_* call. Every other thread (a tracer's) reads the latest time that any
+ * its first CUDA call or sim_* call, unless its code is that of a preloaded library. Every other thread (a tracer's) reads the latest time that any
  * application thread has reached, and really sleeps: deadlines that such a thread computed from the
  * virtual clock are translated to the machine's.
  */
@@ -30,6 +30,7 @@
 #define ENDED 256
 
 struct timeline {
+	bool outside; /* a tracer's: it never becomes the application's */
 	bool entered;
 	bool hinted;
 	uint64_t now_ns;
@@ -126,7 +127,7 @@ static void move_to(uint64_t ns)
 
 static void enter(void)
 {
-	if (self.entered)
+	if (self.entered || self.outside)
 		return;
 	self.entered = true;
 	if (!self.hinted)
@@ -152,6 +153,8 @@ static uint64_t virtual_now(void)
 static void virtual_work(uint64_t ns)
 {
 	enter();
+	if (self.outside)
+		return;
 	self.cpu_ns += ns;
 	atomic_fetch_add_explicit(&process_cpu_ns, ns, memory_order_relaxed);
 	move_to(self.now_ns + ns);
@@ -160,7 +163,7 @@ static void virtual_work(uint64_t ns)
 static void virtual_sleep_until(uint64_t when_ns)
 {
 	enter();
-	if (when_ns > EPOCH_REAL_NS + self.now_ns) {
+	if (!self.outside && when_ns > EPOCH_REAL_NS + self.now_ns) {
 		self.waits++;
 		move_to(when_ns - EPOCH_REAL_NS);
 	}
@@ -412,11 +415,22 @@ struct beginning {
 	uint64_t at_ns;
 };
 
+/* Is this the code of a library in LD_PRELOAD? */
+static bool is_preloaded(void *(*run)(void *))
+{
+	const char *preloaded = getenv("LD_PRELOAD");
+	Dl_info info;
+
+	return preloaded && dladdr(*(void **)&run, &info) && info.dli_fname &&
+	       strstr(preloaded, info.dli_fname);
+}
+
 static void *begin_thread(void *arg)
 {
 	struct beginning begin = *(struct beginning *)arg;
 
 	free(arg);
+	self.outside = is_preloaded(begin.run);
 	self.hinted = true;
 	self.now_ns = begin.at_ns;
 	return begin.run(begin.arg);

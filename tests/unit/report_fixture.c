@@ -66,6 +66,7 @@ static struct kernel_report *add_kernel(struct device_report *d, const char *nam
 		.total_ns = (uint64_t)(mean_ns * (double)launches),
 		.busy_ns = (uint64_t)(mean_ns * (double)launches),
 		.mean_ns = mean_ns,
+		.deviation_ns = known(mean_ns / 20),
 		.share = share,
 		.verdict = {.regime = REGIME_OVERHEAD,
 			    .leaf = LEAF_UNDERFILLED,
@@ -130,6 +131,15 @@ static void set_leaves(struct window *w, uint64_t window_ns, const double percen
 	w->leaf_ns[largest] += window_ns - sum;
 }
 
+/* Stretches of steps that lie this far to both sides of the median. */
+static void set_batches(struct steps *steps, uint64_t swing_ns)
+{
+	steps->batch_count = STEP_BATCHES;
+	for (unsigned i = 0; i < STEP_BATCHES; i++)
+		steps->batch_ns[i] =
+			i % 2 ? steps->period_ns + swing_ns : steps->period_ns - swing_ns;
+}
+
 static void set_coverage(struct process_report *p, uint64_t kernels, uint64_t bytes)
 {
 	p->coverage = (struct coverage){
@@ -164,8 +174,16 @@ void report_fixture_mlp(struct report *report)
 	d->steady.busy_ns = 126000000;
 	d->whole.busy_ns = 620000000;
 	d->steady.launch_queue_gap_ns = 10000000;
-	d->steps =
-		(struct steps){true, 300, 12, 3, 1830000, 1790000, 1950000, 24, "kernel sequence"};
+	d->steps = (struct steps){.known = true,
+				  .count = 300,
+				  .warmup_count = 12,
+				  .outlier_count = 3,
+				  .period_ns = 1830000,
+				  .low_ns = 1790000,
+				  .high_ns = 1950000,
+				  .kernels = 24,
+				  .detected_by = "kernel sequence"};
+	set_batches(&d->steps, 40000);
 	d->verdict = (struct verdict){
 		REGIME_OVERHEAD, LEAF_HOST, 0.94, 0.9,
 		strdup("the GPU was idle 77 % of each step, mostly because the CPU had not called launch yet")};
@@ -198,7 +216,15 @@ static void fill_gemm(struct report *report, const char *command)
 	set_leaves(&d->steady, UINT64_C(1200000000), steady);
 	d->whole = d->steady;
 	d->steady.busy_ns = UINT64_C(1194000000);
-	d->steps = (struct steps){true, 800, 4, 0, 1500000, 1490000, 1520000, 1, "kernel sequence"};
+	d->steps = (struct steps){.known = true,
+				  .count = 800,
+				  .warmup_count = 4,
+				  .period_ns = 1500000,
+				  .low_ns = 1490000,
+				  .high_ns = 1520000,
+				  .kernels = 1,
+				  .detected_by = "kernel sequence"};
+	set_batches(&d->steps, 5000);
 	d->verdict =
 		(struct verdict){REGIME_COMPUTE, LEAF_COMPUTE, 0.995, 0.95,
 				 strdup("the tensor pipe is the busiest unit 99 % of the time")};

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,27 @@ static void concurrent_kernels_split_their_time(void **state)
 	report_fini(&report);
 }
 
+static void durations_have_a_deviation(void **state)
+{
+	struct trace_builder b;
+	struct report report;
+	const struct measure *deviation;
+
+	(void)state;
+	begin(&b);
+	run_at(&b, 2, 1, 100, 110);
+	run_at(&b, 2, 1, 200, 220);
+	run_at(&b, 2, 1, 300, 330);
+	run_at(&b, 5, 1, 400, 410);
+	assert_int_equal(builder_analyze(&b, &report), 0);
+	deviation = &find(&report, "tiny")->deviation_ns;
+	assert_true(deviation->known);
+	assert_true(fabs(deviation->value - 10 * US) < 1);
+	assert_false(find(&report, "half")->deviation_ns.known);
+	builder_fini(&b);
+	report_fini(&report);
+}
+
 static void overlap_on_one_stream_counts_as_the_earlier_kernel(void **state)
 {
 	struct trace_builder b;
@@ -360,6 +382,7 @@ int main(void)
 		cmocka_unit_test(the_order_of_records_does_not_matter),
 		cmocka_unit_test(a_later_start_never_lowers_idle_time),
 		cmocka_unit_test(concurrent_kernels_split_their_time),
+		cmocka_unit_test(durations_have_a_deviation),
 		cmocka_unit_test(overlap_on_one_stream_counts_as_the_earlier_kernel),
 		cmocka_unit_test(collectives_count_only_where_no_kernel_runs),
 		cmocka_unit_test(pauses_set_phases_apart),

@@ -373,6 +373,38 @@ static void times_far_apart_are_kept(void **state)
 	end(&r);
 }
 
+/* 45 steps, each longer than the one before: stretches of two, in order, the last five left out. */
+static void stretches_follow_the_run(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 46; i++) {
+		kernels(&r, 0, 20);
+		r.now_ns += i * US;
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.count, 45);
+	assert_int_equal(r.steps.batch_count, STEP_BATCHES);
+	for (unsigned i = 0; i < STEP_BATCHES; i++)
+		assert_int_equal(r.steps.batch_ns[i], 20 * 12 * US + (2 * i + 1) * US);
+	end(&r);
+}
+
+static void few_steps_are_stretches_of_one(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 10; i++)
+		kernels(&r, 0, 20);
+	assert_true(find(&r));
+	assert_int_equal(r.steps.batch_count, r.steps.count);
+	end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +424,8 @@ int main(void)
 		cmocka_unit_test(two_models_interleaved_on_two_streams),
 		cmocka_unit_test(steps_without_any_kernel_of_their_own),
 		cmocka_unit_test(times_far_apart_are_kept),
+		cmocka_unit_test(stretches_follow_the_run),
+		cmocka_unit_test(few_steps_are_stretches_of_one),
 	};
 
 	random_init();
