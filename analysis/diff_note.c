@@ -88,9 +88,9 @@ static void note_devices(struct notes *notes, const struct diff_side *a, const s
 	if (!same(a->device->name, b->device->name))
 		note(notes, "Other GPU: %s in A, %s in B.", or_unknown(a->device->name),
 		     or_unknown(b->device->name));
-	else if (a->device->sm_count != b->device->sm_count)
-		note(notes, "Not the same part of a GPU: %u SMs in A, %u in B.",
-		     a->device->sm_count, b->device->sm_count);
+	else if (a->device->attributes.sm_count != b->device->attributes.sm_count)
+		note(notes, "Not the same part of a GPU: %" PRIu64 " SMs in A, %" PRIu64 " in B.",
+		     a->device->attributes.sm_count, b->device->attributes.sm_count);
 	if (a->process->driver_version != b->process->driver_version)
 		note(notes, "Other driver: CUDA %u.%u in A, %u.%u in B.",
 		     a->process->driver_version / 1000, a->process->driver_version % 1000 / 10,

@@ -12,13 +12,14 @@
 #include "parts.h"
 #include "printable.h"
 #include "quantity.h"
+#include "report_kernels.h"
+#include "report_roofline.h"
 #include "table.h"
 
 #define BAR_COLUMNS 25 /* of 100 % */
 #define LEAVES_COLUMN (2 + 9 + 7 + 2 + BAR_COLUMNS + 2)
 #define SHOWN 0.005     /* leaves below are not named */
 #define WAIT_SHOWN 0.01 /* nor idle time and copies below */
-#define UNSURE 0.5      /* a label believed less carries a question mark */
 #define TEXT_LIMIT 4096
 #define NAME_COLUMNS 60
 
@@ -149,10 +150,10 @@ static void print_device(const struct device_report *device, const struct proces
 	part(&parts, "%s", strcmp(name, "unknown") ? name : "unknown GPU");
 	if (process->device_count > 1 || device->index)
 		part(&parts, "device %u", device->index);
-	if (device->sm_count)
-		part(&parts, "%u SMs", device->sm_count);
-	if (device->clock_mhz.known)
-		part(&parts, "%.0f MHz", device->clock_mhz.value);
+	if (device->attributes.sm_count)
+		part(&parts, "%" PRIu64 " SMs", device->attributes.sm_count);
+	if (device->attributes.clock_khz)
+		part(&parts, "%.0f MHz", (double)device->attributes.clock_khz / 1e3);
 	terminal_print(terminal, STYLE_PLAIN, "%s\n", parts.text);
 	print_steps(device, process, view, terminal);
 	if (device->shared)
@@ -168,7 +169,7 @@ static const char *confidence_word(double confidence)
 {
 	if (confidence >= 0.75)
 		return "high";
-	return confidence >= UNSURE ? "medium" : "low";
+	return confidence >= CONFIDENCE_UNSURE ? "medium" : "low";
 }
 
 static void print_verdict(const struct verdict *verdict, const char *scope,
@@ -262,92 +263,6 @@ static void print_pillars(const struct window *window, const struct terminal *te
 		terminal, STYLE_DIM,
 		"  nvidia-smi would show GPU-Util of about %s: time with any kernel or copy, however small\n",
 		quantity_percent(view_utilisation(window)).text);
-}
-
-/* --- kernels --- */
-
-static void add_measure(struct table *table, const struct measure *measure)
-{
-	if (measure->known)
-		table_add(table, "%.0f %%", measure->value);
-	else
-		table_add(table, "%s", "");
-}
-
-/* "dram", "latency, leans to cache", "dram?" when it is little more than a guess. */
-static void add_label(struct table *table, const struct kernel_report *kernel)
-{
-	const struct verdict *verdict = &kernel->verdict;
-	bool leans = verdict->leaf == LEAF_LATENCY && kernel->leans != LEAF_UNKNOWN &&
-		     kernel->leans != LEAF_LATENCY;
-
-	table_add(table, "%s%s%s%s", leaf_name(verdict->leaf), leans ? "/" : "",
-		  leans ? leaf_name(kernel->leans) : "",
-		  verdict->leaf != LEAF_UNKNOWN && verdict->confidence < UNSURE ? "?" : "");
-}
-
-/* Does another row that is shown have the same short name? Then geometry tells them apart. */
-static bool ambiguous(const struct device_report *device, size_t shown, size_t index)
-{
-	for (size_t i = 0; i < shown; i++)
-		if (i != index && device->kernels[i].short_name &&
-		    device->kernels[index].short_name &&
-		    !strcmp(device->kernels[i].short_name, device->kernels[index].short_name))
-			return true;
-	return false;
-}
-
-static void add_name(struct table *table, const struct device_report *device, size_t shown,
-		     size_t index)
-{
-	const struct kernel_report *kernel = &device->kernels[index];
-	const char *name = kernel->short_name ? kernel->short_name : kernel->name;
-	char *line = printable_line(name && *name ? name : "(no name)", NAME_COLUMNS);
-
-	if (ambiguous(device, shown, index))
-		table_add(table, "[%" PRIu64 "x%" PRIu64 "] %s",
-			  (uint64_t)kernel->grid[0] * kernel->grid[1] * kernel->grid[2],
-			  (uint64_t)kernel->block[0] * kernel->block[1] * kernel->block[2], line);
-	else
-		table_add(table, "%s", line);
-	free(line);
-}
-
-static void print_kernels(const struct device_report *device, const struct view *view,
-			  const struct terminal *terminal)
-{
-	static const char *const headings[] = {">share",   ">launches", ">mean",
-					       "bound by", ">tensor",   ">dram",
-					       "evidence", "kernel",    NULL};
-	size_t shown = device->kernel_count < view->top ? device->kernel_count : view->top;
-	double rest = 0;
-	struct table table;
-
-	if (!device->kernel_count)
-		return;
-	terminal_print(terminal, STYLE_BOLD, "\nKernels, by share of the %s\n",
-		       device->steady.known ? "steady time" : "whole run");
-	table_init(&table, headings);
-	for (size_t i = 0; i < shown; i++) {
-		const struct kernel_report *kernel = &device->kernels[i];
-
-		table_add(&table, "%s", quantity_percent(kernel->share).text);
-		table_add(&table, "%s", quantity_count(kernel->launches).text);
-		table_add(&table, "%s", quantity_time(kernel->mean_ns).text);
-		add_label(&table, kernel);
-		add_measure(&table, &kernel->tensor_pct);
-		add_measure(&table, &kernel->dram_pct);
-		table_add(&table, "%s", label_evidence(kernel->evidence));
-		add_name(&table, device, shown, i);
-	}
-	table_print(&table, terminal);
-	table_fini(&table);
-	for (size_t i = shown; i < device->kernel_count; i++)
-		rest += device->kernels[i].share;
-	if (shown < device->kernel_count)
-		terminal_print(terminal, STYLE_DIM, "  and %zu more with %s together (--top %zu)\n",
-			       device->kernel_count - shown, quantity_percent(rest).text,
-			       device->kernel_count);
 }
 
 /* --- waiting and copying --- */
@@ -608,15 +523,20 @@ static void print_device_block(const struct device_report *device,
 	const struct window *window = view_window(view, device);
 
 	print_device(device, process, view, terminal);
+	report_roofline_ceilings(device, view, terminal);
 	fputc('\n', terminal->out);
 	print_verdict(&device->verdict,
 		      view->whole && device->steady.known ? "in the steady part, " : "", terminal);
 	/* Bars of nothing but unknown would only look like an answer. */
 	if (!window->known || !has_records(process))
 		return;
+	if (view->roofline) {
+		report_roofline_print(device, view, terminal);
+		return;
+	}
 	fputc('\n', terminal->out);
 	print_pillars(window, terminal);
-	print_kernels(device, view, terminal);
+	report_kernels_print(device, view, terminal);
 	print_gaps(device, view, terminal);
 	print_copies(device, view, terminal);
 	print_advice(device, terminal);
