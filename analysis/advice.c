@@ -355,7 +355,7 @@ static void advise_tensor_cores(struct writer *w)
 	for (size_t i = 0; i < w->device->kernel_count; i++)
 		if (in_category(&w->device->kernels[i], simt))
 			share += w->device->kernels[i].share;
-	if (share < 2 * WORTH || w->device->cc_major < 8)
+	if (share < 2 * WORTH || w->device->attributes.cc_major < 8)
 		return;
 	advice = append(w, "tensor-cores", "Tensor cores for the matrix products");
 	estimate(w, advice, 0, share * w->unit_ns);

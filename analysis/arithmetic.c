@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "shim/trace/format.h"
+
 /* Below this share of its launches inside library calls, a kernel's mean time is not that of those. */
 #define LAUNCHES_LEAST 0.95
 #define BOUND_PCT 60.0 /* as decide.c */
@@ -53,11 +55,6 @@ static enum ceiling ceiling_of_shape(const struct library_shape *shape)
 	}
 }
 
-static struct measure exact(double value)
-{
-	return (struct measure){true, value, value, value};
-}
-
 static struct measure percent_of(double per_second, const struct measure *peak)
 {
 	if (!peak->known || peak->value <= 0)
@@ -71,25 +68,25 @@ bool arithmetic_of(const struct library *library, uint32_t signature, uint64_t l
 		   const struct ceilings *ceilings, struct kernel_arithmetic *found)
 {
 	const struct library_shape *shape;
-	enum ceiling ceiling;
 	struct library_sum sum;
 	double seconds;
 
 	memset(found, 0, sizeof(*found));
+	found->pipe = CEILING_COUNT;
 	if (!library || !library_sum(library, signature, &sum) || sum.total_ns <= 0 ||
 	    (double)sum.launches < LAUNCHES_LEAST * (double)launches)
 		return false;
 	seconds = sum.total_ns / 1e9;
 	shape = library_shape(library, sum.shape);
-	ceiling = shape ? ceiling_of_shape(shape) : CEILING_COUNT;
+	found->pipe = shape ? ceiling_of_shape(shape) : CEILING_COUNT;
 	if (sum.flops_launches == sum.launches && !sum.nominal) {
-		found->flops = exact(sum.flops / (double)sum.launches);
-		if (ceiling != CEILING_COUNT)
+		found->flops = measure_exact(sum.flops / (double)sum.launches);
+		if (found->pipe != CEILING_COUNT)
 			found->flops_pct =
-				percent_of(sum.flops / seconds, &ceilings->of[ceiling].measure);
+				percent_of(sum.flops / seconds, &ceilings->of[found->pipe].measure);
 	}
 	if (sum.bytes_launches == sum.launches) {
-		found->bytes = exact(sum.bytes / (double)sum.launches);
+		found->bytes = measure_exact(sum.bytes / (double)sum.launches);
 		found->bytes_pct =
 			percent_of(sum.bytes / seconds, &ceilings->of[CEILING_DRAM_READ].measure);
 	}

@@ -12,6 +12,7 @@ struct kernel_arithmetic {
 	struct measure bytes;     /* at least: each operand once */
 	struct measure flops_pct; /* of the peak of the pipe that such operands use */
 	struct measure bytes_pct; /* of peak DRAM bandwidth; the true figure is no less */
+	enum ceiling pipe;        /* that such operands use; CEILING_COUNT = not known */
 };
 
 /* False where the trace does not say for nearly all launches of the signature. */

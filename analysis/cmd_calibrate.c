@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ceilings.h"
+#include "ceilings_file.h"
 #include "cmd.h"
 #include "printable.h"
 #include "quantity.h"
@@ -175,23 +175,6 @@ static struct device_attributes attributes_of(const json_t *device)
 #undef ATTRIBUTE
 }
 
-static struct quantity quantity_of(enum ceiling ceiling, double value)
-{
-	struct quantity q;
-
-	switch (ceiling_unit(ceiling)) {
-	case CEILING_UNIT_BYTES:
-		return quantity_rate(value);
-	case CEILING_UNIT_NS:
-		return quantity_time(value);
-	case CEILING_UNIT_OPERATIONS:
-		break;
-	}
-	snprintf(q.text, sizeof(q.text), "%.20s %s", quantity_number(value / 1e12, 3).text,
-		 ceiling == CEILING_TENSOR_INT8 ? "TOP/s" : "TFLOP/s");
-	return q;
-}
-
 static void add_row(struct table *table, enum ceiling ceiling, const struct ceilings *measured,
 		    const struct ceilings *derived)
 {
@@ -199,10 +182,10 @@ static void add_row(struct table *table, enum ceiling ceiling, const struct ceil
 	const struct measure *d = &derived->of[ceiling].measure;
 
 	table_add(table, "%s", ceiling_words(ceiling));
-	table_add(table, "%s", quantity_of(ceiling, m->value).text);
-	table_add(table, "%s", quantity_of(ceiling, m->low).text);
-	table_add(table, "%s", quantity_of(ceiling, m->high).text);
-	table_add(table, "%s", d->known ? quantity_of(ceiling, d->value).text : "");
+	table_add(table, "%s", ceiling_quantity(ceiling, m->value).text);
+	table_add(table, "%s", ceiling_quantity(ceiling, m->low).text);
+	table_add(table, "%s", ceiling_quantity(ceiling, m->high).text);
+	table_add(table, "%s", d->known ? ceiling_quantity(ceiling, d->value).text : "");
 	table_add(table, "%s", d->known ? quantity_percent(m->value / d->value).text : "");
 }
 

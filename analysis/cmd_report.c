@@ -5,6 +5,7 @@
 
 #include "advice.h"
 #include "analyze.h"
+#include "ceilings_file.h"
 #include "cmd.h"
 #include "fail_if.h"
 #include "printable.h"
@@ -16,10 +17,12 @@
 
 enum option {
 	FORMAT,
+	VIEW,
 	WINDOW,
 	TOP,
 	PROCESS,
 	DEVICE,
+	CEILINGS,
 	FAIL_IF,
 	COLOR,
 	OPTION_COUNT_
@@ -28,6 +31,10 @@ enum option {
 static const struct option_info option_list[] = {
 	[FORMAT] = {"format", 'f', OPTION_CHOICE, "text|json", NULL,
 		    "text for people, json for programs (schema boundshim.report/1)", false},
+	[VIEW] =
+		{"view", 0, OPTION_CHOICE, "summary|roofline", NULL,
+		 "what binds the GPU, or FLOP/s and bytes/s of kernels against what it could do; json has both",
+		 false},
 	[WINDOW] = {"window", 'w', OPTION_CHOICE, "steady|whole", NULL,
 		    "bars, gaps and --fail-if speak of the repeating steps, or of the whole run",
 		    false},
@@ -35,6 +42,9 @@ static const struct option_info option_list[] = {
 	[PROCESS] = {"process", 'p', OPTION_COUNT, "PID", NULL, "only this process", false},
 	[DEVICE] = {"device", 'd', OPTION_COUNT, "INDEX", NULL, "only this device of each process",
 		    false},
+	[CEILINGS] = {"ceilings", 0, OPTION_TEXT, "FILE|none", "what calibrate keeps for the GPU",
+		      "what the GPU reaches, as calibrate wrote it; none: by its attributes",
+		      false},
 	[FAIL_IF] =
 		{"fail-if", 0, OPTION_TEXT, "EXPR", NULL,
 		 "exit with 3 if EXPR holds for a device, as overhead_pct>30; may be given again",
@@ -54,8 +64,11 @@ static const struct option_table options = {
 		"Figures for --fail-if: idle_pct, busy_pct, compute_pct, memory_pct, overhead_pct, other_pct, each leaf "
 		"(host_pct, sync_pct, dram_pct ...), step_ms, steps, window_ms, tracing_pct, kernels, unexplained, "
 		"lost, incomplete, and regime (regime!=compute).\n\n"
+		"Labels and percentages are of the hardware's peaks whatever --ceilings says; it tells how near "
+		"kernels come to what the GPU really reaches (--view roofline; roofline_pct in json).\n\n"
 		"Exit status: 0 done (also for a trace that was cut off), 1 a file was damaged, foreign or of an "
-		"incompatible version (what is intact is reported), 2 wrong usage, 3 a --fail-if expression held.",
+		"incompatible version (what is intact is reported) or that of --ceilings cannot be used (derived "
+		"ones are), 2 wrong usage, 3 a --fail-if expression held.",
 	.options = option_list,
 	.least_arguments = 1,
 	.most_arguments = PATHS_MOST,
@@ -138,10 +151,41 @@ static int print(const struct report *report, const struct view *view,
 	return EXIT_DONE;
 }
 
+/*
+ * Puts the ceilings of file `from`, or those kept, over the derived ones. Says each different reason
+ * why a file cannot be used; only one that was asked for fails the report.
+ */
+static int use_ceilings(struct report *report, const char *from)
+{
+	struct ceilings_words words = {""}, said = {""};
+	int status = EXIT_DONE;
+
+	for (size_t p = 0; p < report->process_count; p++)
+		for (size_t d = 0; d < report->processes[p].device_count; d++) {
+			struct device_report *device = &report->processes[p].devices[d];
+			char *line;
+
+			if (ceilings_of(&device->ceilings, &device->attributes, device->uuid, from,
+					&words)) {
+				roofline_fill(device);
+				continue;
+			}
+			status = from ? EXIT_FAILED : EXIT_DONE;
+			if (!strcmp(words.text, said.text))
+				continue;
+			said = words;
+			line = printable_copy(words.text, PRINTABLE_LINE, sizeof(words.text));
+			fprintf(stderr, "boundshim: %s; ceilings are derived instead\n", line);
+			free(line);
+		}
+	return status;
+}
+
 static struct view view_of(const struct option_value *values)
 {
 	return (struct view){
 		.whole = values[WINDOW].choice == 1,
+		.roofline = values[VIEW].choice == 1,
 		.top = values[TOP].given            ? values[TOP].count
 		       : values[FORMAT].choice == 1 ? 0
 						    : TOP_DEFAULT,
@@ -175,6 +219,11 @@ static int run(int argc, char **argv)
 		      stderr);
 		status = EXIT_FAILED;
 	} else {
+		const struct option_value *ceilings = &values[CEILINGS];
+
+		if (use_ceilings(&report, ceilings->given ? ceilings->text[ceilings->given - 1]
+							  : NULL) != EXIT_DONE)
+			status = EXIT_FAILED;
 		advice_fill(&report);
 		if (print(&report, &view, values) != EXIT_DONE)
 			status = EXIT_FAILED;

@@ -11,15 +11,14 @@ struct kind_row {
 };
 
 static const struct kind_row rows[] = {
-#define KIND(name, PRIOR, confidence, collective, parts)                                           \
-	{{name, LEAF_##PRIOR, confidence, collective}, parts},
+#define KIND(name, CLASS, PRIOR, confidence, collective, parts)                                    \
+	{{name, CLASS_##CLASS, LEAF_##PRIOR, confidence, collective}, parts},
 #include "kernel_kind.def"
 #undef KIND
 };
 
-static const struct kernel_kind unknown_kind = {"unknown", LEAF_UNKNOWN, 0, false};
+static const struct kernel_kind unknown_kind = {"unknown", CLASS_REST, LEAF_UNKNOWN, 0, false};
 
-/* Does `name` contain one of the parts? A part that begins with ^ must begin the name. */
 static bool any_part(const char *name, size_t size, const char *parts)
 {
 	while (*parts) {
@@ -41,4 +40,9 @@ const struct kernel_kind *kernel_kind_of(const char *name)
 		if (any_part(name, size, rows[i].parts))
 			return &rows[i].kind;
 	return &unknown_kind;
+}
+
+bool kernel_name_has(const char *name, const char *parts)
+{
+	return any_part(name, strnlen(name, NAME_BYTES), parts);
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "classes.h"
 #include "leaf.h"
 
 /* Columns of a short name at most. */
@@ -12,6 +13,7 @@
 /* A family of kernels that share a job, from kernel_kind.def. */
 struct kernel_kind {
 	const char *name; /* "gemm", "elementwise" ...; "unknown" if the name says nothing */
+	enum kernel_class class;
 	enum leaf
 		prior; /* what binds such kernels with no other evidence; LEAF_UNKNOWN: no guess */
 	double confidence; /* in the prior, 0..1; never above 0.4 */
@@ -20,6 +22,10 @@ struct kernel_kind {
 
 /* The kind of the kernel with this name, mangled or demangled. Never NULL; static; any thread. */
 const struct kernel_kind *kernel_kind_of(const char *name);
+
+/* Does the name contain one of the parts ("part|part|^beginning")? A part that begins with ^ must
+ * begin it. */
+bool kernel_name_has(const char *name, const char *parts);
 
 /*
  * The demangled name, by libstdc++; a copy where the name is not mangled. The caller frees it; NULL

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <wchar.h>
 
+#define LINE_LIMIT 4096
+
 /* Decodes one code point of UTF-8 (RFC 3629); its length, or 0 where the bytes are not valid. */
 static size_t decode(const char *text, uint32_t *code)
 {
@@ -122,4 +124,12 @@ void printable_cut(char *text, size_t columns)
 	}
 	/* What is cut off had more than two columns, so at least two bytes. */
 	memcpy(text + at, "..", 3);
+}
+
+char *printable_line(const char *text, size_t columns)
+{
+	char *line = printable_copy(text, PRINTABLE_LINE, LINE_LIMIT);
+
+	printable_cut(line, columns);
+	return line;
 }

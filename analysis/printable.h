@@ -19,6 +19,10 @@ char *printable_copy(const char *text, enum printable_for target, size_t limit);
 /* Columns that valid UTF-8 takes on a terminal. */
 size_t printable_columns(const char *text);
 
+/* A copy for a line of its own or a cell, of at most `columns`. The caller frees it. Exits when out
+ * of memory. */
+char *printable_line(const char *text, size_t columns);
+
 /* Cuts valid UTF-8 in place to at most `columns`, ending it in "..." if it was longer. */
 void printable_cut(char *text, size_t columns);
 

@@ -62,6 +62,16 @@ struct quantity quantity_rate(double bytes_per_second)
 	return q;
 }
 
+struct quantity quantity_operations(double per_second, const char *unit)
+{
+	static const double steps[] = {1, 1e3, 1e6, 1e9, 1e12, 0};
+	static const char *const units[] = {"", "k", "M", "G", "T"};
+	struct quantity q = scaled(per_second, steps, units);
+
+	strncat(q.text, unit, sizeof(q.text) - strlen(q.text) - 1);
+	return q;
+}
+
 struct quantity quantity_count(uint64_t count)
 {
 	struct quantity q = {""};

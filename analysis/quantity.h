@@ -12,6 +12,8 @@ struct quantity {
 struct quantity quantity_time(double ns);
 struct quantity quantity_bytes(double bytes);
 struct quantity quantity_rate(double bytes_per_second);
+/* `unit` is of few letters: quantity_operations(6.73e14, "FLOP/s").text is "673 TFLOP/s". */
+struct quantity quantity_operations(double per_second, const char *unit);
 struct quantity quantity_count(uint64_t count);
 /* Of a share 0..1: "58 %", "2.1 %" below ten, "<0.1 %" for a trace of something, "0 %" for nothing.
  */

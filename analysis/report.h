@@ -6,15 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ceilings.h"
+#include "classes.h"
 #include "leaf.h"
-
-/* A number that may be unknown, with the bounds between which it is believed to lie. */
-struct measure {
-	bool known;
-	double value;
-	double low;
-	double high;
-};
+#include "measure.h"
+#include "roofline.h"
 
 enum confidence {
 	CONFIDENCE_NONE,
@@ -71,6 +67,7 @@ struct kernel_report {
 	char *short_name; /* readable, at most 60 columns */
 	const char *
 		category; /* "gemm", "elementwise" ..., static; "unknown" if the name says nothing */
+	enum kernel_class class;
 	uint32_t grid[3];
 	uint32_t block[3];
 	uint32_t registers;
@@ -88,6 +85,9 @@ struct kernel_report {
 	struct measure waves;
 	struct measure flops; /* per launch */
 	struct measure bytes;
+	enum evidence flops_source, bytes_source; /* library or counters; none = unknown */
+	enum ceiling pipe; /* that does the arithmetic; CEILING_COUNT = not known */
+	struct roofline roofline;
 	struct measure queue_ns; /* median: from the end of its launch call to its start */
 	struct measure gap_ns;   /* median idle time of the device before it */
 	uint64_t graph_launches; /* of `launches`, those that were nodes of a graph */
@@ -149,9 +149,9 @@ struct device_report {
 	unsigned index;
 	char *name;
 	char *uuid;
-	unsigned cc_major, cc_minor, sm_count;
-	struct measure clock_mhz;
-	struct measure dram_peak_bytes_per_s, tensor_peak_flops, fma_peak_flops;
+	struct device_attributes attributes;
+	struct ceilings peaks;    /* derived from the attributes: what labels and _pct are of */
+	struct ceilings ceilings; /* what headroom is told by: calibrated ones over the same */
 	bool shared;
 	struct window whole, steady;
 	struct steps steps;
@@ -162,9 +162,9 @@ struct device_report {
 	size_t copy_count;
 	struct counters_report counters;
 	struct gap_report gaps[LEAF_COUNT];
+	struct class_report classes[CLASS_COUNT];
 	struct advice *advice; /* largest saving first */
 	size_t advice_count;
-	/* busy time of the steady window by category, for the table "where the kernels' time goes" */
 };
 
 struct loss_report {

@@ -125,8 +125,14 @@ static json_t *three(const uint32_t size[3])
 	return json_pack("[o, o, o]", integer(size[0]), integer(size[1]), integer(size[2]));
 }
 
+static json_t *source_of(enum evidence source)
+{
+	return source == EVIDENCE_NONE ? json_null() : json_string(evidence_name(source));
+}
+
 static json_t *kernel_of(const struct kernel_report *kernel)
 {
+	const struct roofline *r = &kernel->roofline;
 	bool leans = kernel->leans != LEAF_UNKNOWN;
 	json_t *json =
 		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
@@ -151,6 +157,8 @@ static json_t *kernel_of(const struct kernel_report *kernel)
 		{"l1_pct", &kernel->l1_pct},         {"waves", &kernel->waves},
 		{"flops", &kernel->flops},           {"bytes", &kernel->bytes},
 		{"queue_ns", &kernel->queue_ns},     {"gap_ns", &kernel->gap_ns},
+		{"flops_per_s", &r->flops_per_s},    {"bytes_per_s", &r->bytes_per_s},
+		{"intensity", &r->intensity},        {"roofline_pct", &r->pct},
 	};
 
 	json_object_update(json, label);
@@ -158,6 +166,11 @@ static json_t *kernel_of(const struct kernel_report *kernel)
 	json_object_set_new(json, "samples", number(kernel->samples));
 	for (unsigned i = 0; i < sizeof(measures) / sizeof(measures[0]); i++)
 		json_object_set_new(json, measures[i].key, measure_of(measures[i].measure));
+	json_object_set_new(json, "flops_source", source_of(kernel->flops_source));
+	json_object_set_new(json, "bytes_source", source_of(kernel->bytes_source));
+	json_object_set_new(json, "roof",
+			    r->pct.known ? json_string(ceiling_name(r->roof)) : json_null());
+	json_object_set_new(json, "class", json_string(class_name(kernel->class)));
 	return json;
 }
 
@@ -240,12 +253,57 @@ static json_t *advice_of(const struct device_report *device)
 	return list;
 }
 
+/* Of the hardware: no less than its value. */
+static json_t *peak_of(const struct device_report *device, enum ceiling ceiling)
+{
+	struct measure peak = device->peaks.of[ceiling].measure;
+
+	peak.low = peak.value;
+	return measure_of(&peak);
+}
+
+static json_t *ceiling_of(const struct ceiling_value *ceiling)
+{
+	json_t *json = measure_of(&ceiling->measure);
+
+	if (json_is_object(json))
+		json_object_set_new(json, "source",
+				    json_string(ceiling_source_name(ceiling->source)));
+	return json;
+}
+
 static json_t *ceilings_of(const struct device_report *device)
 {
-	return json_pack("{s:o, s:o, s:o}", "dram_peak_bytes_per_s",
-			 measure_of(&device->dram_peak_bytes_per_s), "tensor_peak_flops",
-			 measure_of(&device->tensor_peak_flops), "fma_peak_flops",
-			 measure_of(&device->fma_peak_flops));
+	const struct ceilings *c = &device->ceilings;
+	json_t *json = json_pack("{s:o, s:o, s:o}", "dram_peak_bytes_per_s",
+				 peak_of(device, CEILING_DRAM_READ), "tensor_peak_flops",
+				 peak_of(device, CEILING_TENSOR_FP16), "fma_peak_flops",
+				 peak_of(device, CEILING_FP32));
+
+	json_object_set_new(json, "calibrated", text_of(*c->date ? c->date : NULL));
+	for (unsigned i = 0; i < CEILING_COUNT; i++)
+		json_object_set_new(json, ceiling_name((enum ceiling)i), ceiling_of(&c->of[i]));
+	return json;
+}
+
+static json_t *classes_of(const struct device_report *device)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < CLASS_COUNT; i++) {
+		const struct class_report *c = &device->classes[i];
+
+		json_array_append_new(
+			list, json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "class",
+					class_name((enum kernel_class)i), "launches",
+					integer(c->launches), "time_ns", integer(c->time_ns),
+					"time_share", number(c->time_share), "flops",
+					measure_of(&c->flops), "flops_share",
+					measure_of(&c->flops_share), "bytes", measure_of(&c->bytes),
+					"known_share", number(c->known_share), "bytes_known_share",
+					number(c->bytes_known_share)));
+	}
+	return list;
 }
 
 static json_t *counters_of(const struct counters_report *counters)
@@ -263,22 +321,27 @@ static json_t *device_of(const struct device_report *device, const struct proces
 			 const struct view *view)
 {
 	char cc[24], driver[24];
+	const struct device_attributes *a = &device->attributes;
+	struct measure clock_mhz = {0};
 	json_t *json;
 
-	snprintf(cc, sizeof(cc), "%u.%u", device->cc_major, device->cc_minor);
+	if (a->clock_khz)
+		clock_mhz = measure_exact((double)a->clock_khz / 1e3);
+	snprintf(cc, sizeof(cc), "%u.%u", (unsigned)a->cc_major, (unsigned)a->cc_minor);
 	snprintf(driver, sizeof(driver), "%u.%u", process->driver_version / 1000,
 		 process->driver_version % 1000 / 10);
 	json = json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "index",
 			 (int)device->index, "name", text_of(device->name), "uuid",
-			 text_of(device->uuid), "cc", text_of(device->cc_major ? cc : NULL),
-			 "sm_count", device->sm_count ? integer(device->sm_count) : json_null(),
-			 "driver", text_of(process->driver_version ? driver : NULL), "cupti",
+			 text_of(device->uuid), "cc", text_of(a->cc_major ? cc : NULL), "sm_count",
+			 a->sm_count ? integer(a->sm_count) : json_null(), "driver",
+			 text_of(process->driver_version ? driver : NULL), "cupti",
 			 text_of(process->cupti), "shared", (int)device->shared, "ceilings",
-			 ceilings_of(device), "clock_mhz", measure_of(&device->clock_mhz));
+			 ceilings_of(device), "clock_mhz", measure_of(&clock_mhz));
 	json_object_set_new(json, "whole", window_of(&device->whole));
 	json_object_set_new(json, "steady", steady_of(device));
 	json_object_set_new(json, "verdict", verdict_of(&device->verdict));
 	json_object_set_new(json, "kernels", kernels_of(device, view));
+	json_object_set_new(json, "classes", classes_of(device));
 	json_object_set_new(json, "copies", copies_of(device));
 	json_object_set_new(json, "counters", counters_of(&device->counters));
 	json_object_set_new(json, "gaps", gaps_of(device));

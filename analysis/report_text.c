@@ -8,15 +8,17 @@
 #include <string.h>
 
 #include "paragraph.h"
+#include "parts.h"
 #include "printable.h"
 #include "quantity.h"
+#include "report_kernels.h"
+#include "report_roofline.h"
 #include "table.h"
 
 #define BAR_COLUMNS 25 /* of 100 % */
 #define LEAVES_COLUMN (2 + 9 + 7 + 2 + BAR_COLUMNS + 2)
 #define SHOWN 0.005     /* leaves below are not named */
 #define WAIT_SHOWN 0.01 /* nor idle time and copies below */
-#define UNSURE 0.5      /* a label believed less carries a question mark */
 #define TEXT_LIMIT 4096
 #define NAME_COLUMNS 60
 
@@ -37,39 +39,6 @@ static enum style pillar_style(enum regime pillar)
 static const char *or_empty(const char *text)
 {
 	return text ? text : "";
-}
-
-/* Text of a trace on a line of its own or in a cell; the caller frees it. */
-static char *line_of(const char *text, size_t columns)
-{
-	char *line = printable_copy(text, PRINTABLE_LINE, TEXT_LIMIT);
-
-	printable_cut(line, columns);
-	return line;
-}
-
-/* --- parts of a line, set apart by dots --- */
-
-struct parts {
-	char text[1024];
-	size_t size;
-};
-
-__attribute__((format(printf, 2, 3))) static void part(struct parts *parts, const char *format, ...)
-{
-	size_t room = sizeof(parts->text) - parts->size;
-	va_list args;
-	int n;
-
-	if (parts->size && room > 4) {
-		memcpy(parts->text + parts->size, " \xc2\xb7 ", 5);
-		parts->size += 4;
-		room -= 4;
-	}
-	va_start(args, format);
-	n = vsnprintf(parts->text + parts->size, room, format, args);
-	va_end(args);
-	parts->size += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
 }
 
 static const char *plural(uint64_t count)
@@ -102,27 +71,27 @@ __attribute__((format(printf, 2, 3))) static void warn(const struct terminal *te
 
 static void print_process(const struct process_report *process, const struct terminal *terminal)
 {
-	char *command =
-		line_of(process->command && *process->command ? process->command : process->path,
-			terminal->columns);
-	char *host = line_of(process->host, 40), *rank = line_of(process->rank, 20);
-	char *version = line_of(process->version, 20);
+	char *command = printable_line(process->command && *process->command ? process->command
+									     : process->path,
+				       terminal->columns);
+	char *host = printable_line(process->host, 40), *rank = printable_line(process->rank, 20);
+	char *version = printable_line(process->version, 20);
 	struct parts parts = {0};
 
 	terminal_print(terminal, STYLE_BOLD, "%s\n", command);
 	if (process->pid)
-		part(&parts, "pid %" PRIu64, process->pid);
+		parts_add(&parts, "pid %" PRIu64, process->pid);
 	if (*host)
-		part(&parts, "host %s", host);
+		parts_add(&parts, "host %s", host);
 	if (*rank)
-		part(&parts, "rank %s", rank);
+		parts_add(&parts, "rank %s", rank);
 	if (process->driver_version)
-		part(&parts, "CUDA driver %u.%u", process->driver_version / 1000,
-		     process->driver_version % 1000 / 10);
+		parts_add(&parts, "CUDA driver %u.%u", process->driver_version / 1000,
+			  process->driver_version % 1000 / 10);
 	if (process->traced_ns)
-		part(&parts, "%s traced", quantity_time((double)process->traced_ns).text);
+		parts_add(&parts, "%s traced", quantity_time((double)process->traced_ns).text);
 	if (*version)
-		part(&parts, "boundshim %s", version);
+		parts_add(&parts, "boundshim %s", version);
 	paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
 	free(command);
 	free(host);
@@ -168,7 +137,7 @@ static void add_apart(struct parts *parts, const struct steps *steps, uint64_t s
 					 quantity_count(steps->outlier_count).text,
 					 plural(steps->outlier_count));
 	if (size)
-		part(parts, "apart: %s", text + 2);
+		parts_add(parts, "apart: %s", text + 2);
 }
 
 static void print_steps(const struct device_report *device, const struct process_report *process,
@@ -178,23 +147,23 @@ static void print_steps(const struct device_report *device, const struct process
 	struct parts parts = {0};
 
 	if (view->whole || !device->steady.known) {
-		part(&parts, "the whole run, %s",
-		     quantity_time((double)device->whole.window_ns).text);
+		parts_add(&parts, "the whole run, %s",
+			  quantity_time((double)device->whole.window_ns).text);
 		if (!device->steady.known)
-			part(&parts, "no steady part found");
+			parts_add(&parts, "no steady part found");
 		paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
 		return;
 	}
 	if (steps->known)
-		part(&parts, "%s step%s of %s (%s to %s), %s kernel%s each",
-		     quantity_count(steps->count).text, plural(steps->count),
-		     quantity_time((double)steps->period_ns).text,
-		     quantity_time((double)steps->low_ns).text,
-		     quantity_time((double)steps->high_ns).text,
-		     quantity_count(steps->kernels).text, plural(steps->kernels));
+		parts_add(&parts, "%s step%s of %s (%s to %s), %s kernel%s each",
+			  quantity_count(steps->count).text, plural(steps->count),
+			  quantity_time((double)steps->period_ns).text,
+			  quantity_time((double)steps->low_ns).text,
+			  quantity_time((double)steps->high_ns).text,
+			  quantity_count(steps->kernels).text, plural(steps->kernels));
 	else
-		part(&parts, "no repeating step found: %s of device activity",
-		     quantity_time((double)device->steady.window_ns).text);
+		parts_add(&parts, "no repeating step found: %s of device activity",
+			  quantity_time((double)device->steady.window_ns).text);
 	add_apart(&parts, steps, process->startup_ns);
 	paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
 }
@@ -202,16 +171,16 @@ static void print_steps(const struct device_report *device, const struct process
 static void print_device(const struct device_report *device, const struct process_report *process,
 			 const struct view *view, const struct terminal *terminal)
 {
-	char *name = line_of(device->name && *device->name ? device->name : "unknown", 60);
+	char *name = printable_line(device->name && *device->name ? device->name : "unknown", 60);
 	struct parts parts = {0};
 
-	part(&parts, "%s", strcmp(name, "unknown") ? name : "unknown GPU");
+	parts_add(&parts, "%s", strcmp(name, "unknown") ? name : "unknown GPU");
 	if (process->device_count > 1 || device->index)
-		part(&parts, "device %u", device->index);
-	if (device->sm_count)
-		part(&parts, "%u SMs", device->sm_count);
-	if (device->clock_mhz.known)
-		part(&parts, "%.0f MHz", device->clock_mhz.value);
+		parts_add(&parts, "device %u", device->index);
+	if (device->attributes.sm_count)
+		parts_add(&parts, "%" PRIu64 " SMs", device->attributes.sm_count);
+	if (device->attributes.clock_khz)
+		parts_add(&parts, "%.0f MHz", (double)device->attributes.clock_khz / 1e3);
 	terminal_print(terminal, STYLE_PLAIN, "%s\n", parts.text);
 	print_steps(device, process, view, terminal);
 	if (device->shared)
@@ -243,7 +212,7 @@ static const char *confidence_word(double confidence)
 {
 	if (confidence >= 0.75)
 		return "high";
-	return confidence >= UNSURE ? "medium" : "low";
+	return confidence >= CONFIDENCE_UNSURE ? "medium" : "low";
 }
 
 static void print_verdict(const struct verdict *verdict, const char *scope,
@@ -255,9 +224,9 @@ static void print_verdict(const struct verdict *verdict, const char *scope,
 					PRINTABLE_LINE, TEXT_LIMIT);
 	struct parts parts = {0};
 
-	part(&parts, "%s%s", scope, sentence);
+	parts_add(&parts, "%s%s", scope, sentence);
 	if (verdict->regime != REGIME_UNKNOWN)
-		part(&parts, "confidence %s", confidence_word(verdict->confidence));
+		parts_add(&parts, "confidence %s", confidence_word(verdict->confidence));
 	terminal_style(terminal, STYLE_BOLD);
 	terminal_print(terminal, pillar_style(verdict->regime), "%s", title);
 	fputs("  ", terminal->out);
@@ -308,7 +277,8 @@ static void print_pillar(const struct window *window, enum regime pillar,
 		double leaf = view_leaf_share(window, (enum leaf)i);
 
 		if (leaf_pillar((enum leaf)i) == pillar && leaf >= SHOWN)
-			part(&parts, "%s %s", leaf_name((enum leaf)i), percent_number(leaf).text);
+			parts_add(&parts, "%s %s", leaf_name((enum leaf)i),
+				  percent_number(leaf).text);
 	}
 	/* "compute 84 % ... compute 84 %" would say it twice. */
 	if (pillar == REGIME_COMPUTE)
@@ -339,103 +309,6 @@ static void print_pillars(const struct window *window, const struct terminal *te
 		quantity_percent(view_utilisation(window)).text);
 }
 
-/* --- kernels --- */
-
-static const char *evidence_word(enum evidence evidence)
-{
-	static const char *const words[] = {
-		[EVIDENCE_NONE] = "none",         [EVIDENCE_PRIOR] = "prior",
-		[EVIDENCE_GEOMETRY] = "geometry", [EVIDENCE_LIBRARY] = "library",
-		[EVIDENCE_COUNTERS] = "counters",
-	};
-
-	return words[evidence];
-}
-
-static void add_measure(struct table *table, const struct measure *measure)
-{
-	if (measure->known)
-		table_add(table, "%.0f %%", measure->value);
-	else
-		table_add(table, "%s", "");
-}
-
-/* "dram", "latency, leans to cache", "dram?" when it is little more than a guess. */
-static void add_label(struct table *table, const struct kernel_report *kernel)
-{
-	const struct verdict *verdict = &kernel->verdict;
-	bool leans = verdict->leaf == LEAF_LATENCY && kernel->leans != LEAF_UNKNOWN &&
-		     kernel->leans != LEAF_LATENCY;
-
-	table_add(table, "%s%s%s%s", leaf_name(verdict->leaf), leans ? "/" : "",
-		  leans ? leaf_name(kernel->leans) : "",
-		  verdict->leaf != LEAF_UNKNOWN && verdict->confidence < UNSURE ? "?" : "");
-}
-
-/* Does another row that is shown have the same short name? Then geometry tells them apart. */
-static bool ambiguous(const struct device_report *device, size_t shown, size_t index)
-{
-	for (size_t i = 0; i < shown; i++)
-		if (i != index && device->kernels[i].short_name &&
-		    device->kernels[index].short_name &&
-		    !strcmp(device->kernels[i].short_name, device->kernels[index].short_name))
-			return true;
-	return false;
-}
-
-static void add_name(struct table *table, const struct device_report *device, size_t shown,
-		     size_t index)
-{
-	const struct kernel_report *kernel = &device->kernels[index];
-	const char *name = kernel->short_name ? kernel->short_name : kernel->name;
-	char *line = line_of(name && *name ? name : "(no name)", NAME_COLUMNS);
-
-	if (ambiguous(device, shown, index))
-		table_add(table, "[%" PRIu64 "x%" PRIu64 "] %s",
-			  (uint64_t)kernel->grid[0] * kernel->grid[1] * kernel->grid[2],
-			  (uint64_t)kernel->block[0] * kernel->block[1] * kernel->block[2], line);
-	else
-		table_add(table, "%s", line);
-	free(line);
-}
-
-static void print_kernels(const struct device_report *device, const struct view *view,
-			  const struct terminal *terminal)
-{
-	static const char *const headings[] = {">share",   ">launches", ">mean",
-					       "bound by", ">tensor",   ">dram",
-					       "evidence", "kernel",    NULL};
-	size_t shown = device->kernel_count < view->top ? device->kernel_count : view->top;
-	double rest = 0;
-	struct table table;
-
-	if (!device->kernel_count)
-		return;
-	terminal_print(terminal, STYLE_BOLD, "\nKernels, by share of the %s\n",
-		       device->steady.known ? "steady time" : "whole run");
-	table_init(&table, headings);
-	for (size_t i = 0; i < shown; i++) {
-		const struct kernel_report *kernel = &device->kernels[i];
-
-		table_add(&table, "%s", quantity_percent(kernel->share).text);
-		table_add(&table, "%s", quantity_count(kernel->launches).text);
-		table_add(&table, "%s", quantity_time(kernel->mean_ns).text);
-		add_label(&table, kernel);
-		add_measure(&table, &kernel->tensor_pct);
-		add_measure(&table, &kernel->dram_pct);
-		table_add(&table, "%s", evidence_word(kernel->evidence));
-		add_name(&table, device, shown, i);
-	}
-	table_print(&table, terminal);
-	table_fini(&table);
-	for (size_t i = shown; i < device->kernel_count; i++)
-		rest += device->kernels[i].share;
-	if (shown < device->kernel_count)
-		terminal_print(terminal, STYLE_DIM, "  and %zu more with %s together (--top %zu)\n",
-			       device->kernel_count - shown, quantity_percent(rest).text,
-			       device->kernel_count);
-}
-
 /* --- waiting and copying --- */
 
 /* Is this leaf idle time worth a row? */
@@ -455,10 +328,12 @@ static void print_meanings(const struct window *window, const struct terminal *t
 
 	for (unsigned i = 0; i < LEAF_COUNT; i++)
 		if (waited(window, (enum leaf)i))
-			part(&parts, "%s: %s", leaf_name((enum leaf)i), leaf_words((enum leaf)i));
+			parts_add(&parts, "%s: %s", leaf_name((enum leaf)i),
+				  leaf_words((enum leaf)i));
 	if (queue >= SHOWN)
-		part(&parts, "%s of the time, inside launch, lies between kernels already queued",
-		     quantity_percent(queue).text);
+		parts_add(&parts,
+			  "%s of the time, inside launch, lies between kernels already queued",
+			  quantity_percent(queue).text);
 	fputs("  ", terminal->out);
 	paragraph_print(terminal, STYLE_DIM, parts.text, 2, 2);
 }
@@ -482,7 +357,8 @@ static void print_gaps(const struct device_report *device, const struct view *vi
 
 		if (!waited(window, (enum leaf)i))
 			continue;
-		before = line_of(gaps->worst_count ? gaps->worst[0].before : "", NAME_COLUMNS);
+		before = printable_line(gaps->worst_count ? gaps->worst[0].before : "",
+					NAME_COLUMNS);
 		table_add(&table, "%s", leaf_name((enum leaf)i));
 		table_add(&table, "%s",
 			  quantity_percent(view_leaf_share(window, (enum leaf)i)).text);
@@ -602,17 +478,18 @@ static void add_kernels_part(struct parts *parts, const struct coverage *coverag
 	uint64_t missing = coverage->kernels - coverage->kernels_explained;
 
 	if (!coverage->kernels) {
-		part(parts, "%s launch calls counted, no kernel records",
-		     quantity_count(coverage->launches_seen ? coverage->launches_seen
-							    : coverage->launches_hooked)
-			     .text);
+		parts_add(parts, "%s launch calls counted, no kernel records",
+			  quantity_count(coverage->launches_seen ? coverage->launches_seen
+								 : coverage->launches_hooked)
+				  .text);
 		return;
 	}
 	if (coverage->kernels_explained >= coverage->kernels)
-		part(parts, "%s kernels, all explained", quantity_count(coverage->kernels).text);
+		parts_add(parts, "%s kernels, all explained",
+			  quantity_count(coverage->kernels).text);
 	else
-		part(parts, "%s kernels, %s not explained", quantity_count(coverage->kernels).text,
-		     quantity_count(missing).text);
+		parts_add(parts, "%s kernels, %s not explained",
+			  quantity_count(coverage->kernels).text, quantity_count(missing).text);
 }
 
 static void add_cost_part(struct parts *parts, const struct process_report *process,
@@ -629,7 +506,8 @@ static void add_cost_part(struct parts *parts, const struct process_report *proc
 		time += (double)window->window_ns;
 	}
 	if (time > 0)
-		part(parts, "tracing cost %s, taken out", quantity_percent(tracing / time).text);
+		parts_add(parts, "tracing cost %s, taken out",
+			  quantity_percent(tracing / time).text);
 }
 
 /* Where the units' figures come from, or why there are none. */
@@ -637,12 +515,12 @@ static void add_counters_part(struct parts *parts, const struct process_report *
 {
 	for (size_t i = 0; i < process->device_count; i++) {
 		const struct counters_report *c = &process->devices[i].counters;
-		char *reason = c->reason ? line_of(c->reason, 120) : NULL;
+		char *reason = c->reason ? printable_line(c->reason, 120) : NULL;
 
 		if (c->known && c->samples)
-			part(parts, "%s counter samples", quantity_count(c->samples).text);
+			parts_add(parts, "%s counter samples", quantity_count(c->samples).text);
 		if (c->known && reason)
-			part(parts, "counters %s: %s", c->samples ? "ended" : "off", reason);
+			parts_add(parts, "counters %s: %s", c->samples ? "ended" : "off", reason);
 		free(reason);
 	}
 }
@@ -658,25 +536,27 @@ static void print_coverage(const struct process_report *process, const struct vi
 	fputc('\n', terminal->out);
 	add_kernels_part(&parts, coverage);
 	if (coverage->lost)
-		part(&parts, "%s record%s lost", quantity_count(coverage->lost).text,
-		     plural(coverage->lost));
+		parts_add(&parts, "%s record%s lost", quantity_count(coverage->lost).text,
+			  plural(coverage->lost));
 	else
-		part(&parts, "nothing lost");
+		parts_add(&parts, "nothing lost");
 	add_counters_part(&parts, process);
 	add_cost_part(&parts, process, view);
 	if (coverage->trace_bytes && launches)
-		part(&parts, "%s, %s B/launch", quantity_bytes((double)coverage->trace_bytes).text,
-		     quantity_number((double)coverage->trace_bytes / (double)launches, 2).text);
+		parts_add(
+			&parts, "%s, %s B/launch",
+			quantity_bytes((double)coverage->trace_bytes).text,
+			quantity_number((double)coverage->trace_bytes / (double)launches, 2).text);
 	paragraph_print(terminal, STYLE_DIM, parts.text, 0, 2);
 	if (!coverage->lost)
 		return;
 	parts = (struct parts){0};
 	for (size_t i = 0; i < coverage->dropped_count; i++) {
-		char *cause = line_of(coverage->dropped[i].cause, 40);
+		char *cause = printable_line(coverage->dropped[i].cause, 40);
 
 		if (coverage->dropped[i].count)
-			part(&parts, "%s %s", cause,
-			     quantity_count(coverage->dropped[i].count).text);
+			parts_add(&parts, "%s %s", cause,
+				  quantity_count(coverage->dropped[i].count).text);
 		free(cause);
 	}
 	terminal_print(terminal, STYLE_WARNING, "! ");
@@ -693,15 +573,20 @@ static void print_device_block(const struct device_report *device,
 	const struct window *window = view_window(view, device);
 
 	print_device(device, process, view, terminal);
+	report_roofline_ceilings(device, view, terminal);
 	fputc('\n', terminal->out);
 	print_verdict(&device->verdict,
 		      view->whole && device->steady.known ? "in the steady part, " : "", terminal);
 	/* Bars of nothing but unknown would only look like an answer. */
 	if (!window->known || !has_records(process))
 		return;
+	if (view->roofline) {
+		report_roofline_print(device, view, terminal);
+		return;
+	}
 	fputc('\n', terminal->out);
 	print_pillars(window, terminal);
-	print_kernels(device, view, terminal);
+	report_kernels_print(device, view, terminal);
 	print_gaps(device, view, terminal);
 	print_copies(device, view, terminal);
 	print_advice(device, terminal);
@@ -745,8 +630,8 @@ static void add_summary_row(struct table *table, const struct process_report *pr
 			    const struct device_report *device, const struct view *view)
 {
 	const struct window *window = view_window(view, device);
-	char *rank = line_of(process->rank, 12), *host = line_of(process->host, 24);
-	char *name = line_of(device->name, 40);
+	char *rank = printable_line(process->rank, 12), *host = printable_line(process->host, 24);
+	char *name = printable_line(device->name, 40);
 
 	table_add(table, "%s", rank);
 	table_add(table, "%" PRIu64, process->pid);

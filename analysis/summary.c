@@ -8,7 +8,7 @@
 
 #include "geometry.h"
 #include "kernel_name.h"
-#include "peaks.h"
+#include "kernel_work.h"
 #include "verdict.h"
 
 struct signature_label *summary_labels(const struct vocabulary *v, uint32_t device,
@@ -56,22 +56,12 @@ static char *copy_text(const char *text)
 
 void summary_identity(const struct vocabulary *v, uint32_t device, struct device_report *report)
 {
-	struct peaks peaks = peaks_of(v, device);
-	uint64_t n;
-
 	report->index = device;
 	report->name = copy_text(vocabulary_text(v, device, "name"));
 	report->uuid = copy_text(vocabulary_text(v, device, "uuid"));
-	if (vocabulary_number(v, device, "cc_major", &n))
-		report->cc_major = (unsigned)n;
-	if (vocabulary_number(v, device, "cc_minor", &n))
-		report->cc_minor = (unsigned)n;
-	if (vocabulary_number(v, device, "sm_count", &n))
-		report->sm_count = (unsigned)n;
-	report->clock_mhz = peaks.clock_mhz;
-	report->dram_peak_bytes_per_s = peaks.dram_bytes_per_s;
-	report->tensor_peak_flops = peaks.tensor_flops;
-	report->fma_peak_flops = peaks.fma_flops;
+	report->attributes = device_attributes_of(v, device);
+	report->peaks = ceilings_derive(&report->attributes);
+	report->ceilings = report->peaks;
 }
 
 static struct measure median_of(const struct quantile *q)
@@ -84,20 +74,28 @@ static struct measure median_of(const struct quantile *q)
 				value * (1 + QUANTILE_ERROR)};
 }
 
-/* Bytes that a launch moves to and from DRAM: the share of peak bandwidth, for as long as it runs. */
-static struct measure dram_bytes(const struct summary_input *in, const struct kernel_report *k)
+static void fill_work(const struct signature *s, const struct signature_label *label,
+		      const struct ceilings *peaks, struct kernel_report *k)
 {
-	struct peaks peaks = peaks_of(&in->trace->vocabulary, in->device);
-	double scale = peaks.dram_bytes_per_s.value / 100 * k->mean_ns / 1e9;
+	const struct kernel_work_input in = {
+		.name = s ? s->name : "",
+		.class = k->class,
+		.duration_ns = k->mean_ns,
+		.arithmetic = &label->arithmetic,
+		.counters = &label->counters,
+		.peaks = peaks,
+	};
+	struct kernel_work work = kernel_work_of(&in);
 
-	if (!k->dram_pct.known || !peaks.dram_bytes_per_s.known)
-		return (struct measure){0};
-	return (struct measure){true, k->dram_pct.value * scale, k->dram_pct.low * scale,
-				k->dram_pct.high * scale};
+	k->flops = work.flops;
+	k->bytes = work.bytes;
+	k->flops_source = work.flops_source;
+	k->bytes_source = work.bytes_source;
+	k->pipe = work.pipe;
 }
 
 static void fill_kernel(const struct summary_input *in, uint32_t signature, double window_ns,
-			struct kernel_report *k)
+			const struct ceilings *peaks, struct kernel_report *k)
 {
 	const struct vocabulary *v = &in->trace->vocabulary;
 	const struct kernel_stat *stat = &in->account->kernel[signature];
@@ -108,7 +106,8 @@ static void fill_kernel(const struct summary_input *in, uint32_t signature, doub
 	k->name = s && *s->name ? kernel_demangle(s->name) : strdup("(unknown kernel)");
 	k->short_name =
 		k->name && s && *s->name ? kernel_short_name(k->name) : strdup("(unknown kernel)");
-	k->category = s ? kernel_kind_of(s->name)->name : "unknown";
+	k->category = kernel_kind_of(s ? s->name : "")->name;
+	k->class = kernel_kind_of(s ? s->name : "")->class;
 	if (s) {
 		memcpy(k->grid, s->grid, sizeof(k->grid));
 		memcpy(k->block, s->block, sizeof(k->block));
@@ -132,10 +131,7 @@ static void fill_kernel(const struct summary_input *in, uint32_t signature, doub
 	k->l2_pct = label->counters.l2;
 	k->l1_pct = label->counters.l1;
 	k->samples = label->counters.samples;
-	k->flops = label->arithmetic.flops;
-	k->bytes = dram_bytes(in, k);
-	if (!k->bytes.known)
-		k->bytes = label->arithmetic.bytes;
+	fill_work(s, label, peaks, k);
 	k->queue_ns = median_of(stat->queue);
 	k->gap_ns = median_of(stat->gap);
 }
@@ -165,7 +161,7 @@ static void fill_kernels(const struct summary_input *in, double window_ns,
 		const struct kernel_stat *stat = &in->account->kernel[i];
 
 		if (stat->launches || stat->busy_ns)
-			fill_kernel(in, (uint32_t)i, window_ns,
+			fill_kernel(in, (uint32_t)i, window_ns, &report->peaks,
 				    &report->kernels[report->kernel_count++]);
 	}
 	if (report->kernels)
@@ -353,6 +349,8 @@ void summary_device(const struct summary_input *in, struct device_report *report
 	report->shared = report->counters.foreign_pct > COUNTERS_FOREIGN_PCT;
 	fill_steps(in, &report->steps);
 	fill_kernels(in, (double)window->window_ns, report);
+	roofline_fill(report);
+	classes_fill(report);
 	fill_copies(a, report);
 	for (unsigned leaf = 0; leaf < LEAF_COUNT; leaf++)
 		summary_gaps(in->trace, &a->gap[leaf], in->origin_ns, &report->gaps[leaf]);

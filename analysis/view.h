@@ -5,8 +5,9 @@
 #include "report.h"
 
 struct view {
-	bool whole; /* the whole run instead of its steady part */
-	size_t top; /* rows of a table */
+	bool whole;    /* the whole run instead of its steady part */
+	size_t top;    /* rows of a table */
+	bool roofline; /* arithmetic and traffic of kernels in place of the first screen's tables */
 	bool one_process;
 	uint64_t process; /* its pid */
 	bool one_device;

@@ -44,8 +44,7 @@ static struct device_report *add_device(struct report *report)
 		.index = (unsigned)p->device_count++,
 		.name = strdup("NVIDIA H200"),
 		.uuid = strdup("GPU-0"),
-		.cc_major = 9,
-		.sm_count = 132,
+		.attributes = {.cc_major = 9, .sm_count = 132},
 	};
 	return d;
 }
@@ -219,6 +218,53 @@ void report_fixture_gemm(struct report *report)
 	fill_gemm(report, "python gemm.py");
 	report->verdict = report->processes[0].devices[0].verdict;
 	report->verdict.sentence = strdup(report->verdict.sentence);
+}
+
+/* 1.1 TFLOP in 1.488 ms by a library call, 803 GB/s by counters. */
+static void set_gemm_work(struct kernel_report *k)
+{
+	k->flops = known(1.0995e12);
+	k->flops_source = EVIDENCE_LIBRARY;
+	k->bytes = (struct measure){true, 1.195e9, 1.1e9, 1.3e9};
+	k->bytes_source = EVIDENCE_COUNTERS;
+	k->pipe = CEILING_TENSOR_BF16;
+}
+
+static void add_gelu(struct device_report *d)
+{
+	struct kernel_report *k = add_kernel(
+		d,
+		"void at::native::vectorized_elementwise_kernel<4, at::native::GeluFunctor>(int)",
+		0.005, 800, 7500);
+
+	k->flops = (struct measure){true, 2e7, 0, 3e7};
+	k->flops_source = EVIDENCE_COUNTERS;
+	k->bytes = known(2.4e7);
+	k->bytes_source = EVIDENCE_LIBRARY;
+	k->pipe = CEILING_FP32;
+}
+
+void report_fixture_roofline(struct report *report)
+{
+	struct device_report *d;
+
+	report_fixture_gemm(report);
+	d = &report->processes[0].devices[0];
+	d->attributes = (struct device_attributes){9, 0, 132, 1980000, 3201000, 6016};
+	d->peaks = ceilings_derive(&d->attributes);
+	d->ceilings = d->peaks;
+	strcpy(d->ceilings.date, "2026-12-01T01:14:56Z");
+	d->ceilings.of[CEILING_DRAM_READ] =
+		(struct ceiling_value){CEILING_CALIBRATED, {true, 4.494e12, 4.486e12, 4.501e12}};
+	d->ceilings.of[CEILING_TENSOR_BF16] =
+		(struct ceiling_value){CEILING_CALIBRATED, {true, 7.7e14, 7.6e14, 7.8e14}};
+	set_gemm_work(&d->kernels[0]);
+	add_gelu(d);
+	add_kernel(d, "softmax_warp_forward", 0.001, 800, 1500);
+	for (size_t i = 0; i < d->kernel_count; i++)
+		d->kernels[i].class = kernel_kind_of(d->kernels[i].name)->class;
+	roofline_fill(d);
+	classes_fill(d);
 }
 
 void report_fixture_hooks(struct report *report)

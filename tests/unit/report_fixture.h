@@ -9,6 +9,8 @@ void report_fixture_mlp(struct report *report);
 /* One large GEMM again and again, with counters: compute-bound. */
 void report_fixture_gemm(struct report *report);
 /* BOUNDSHIM_MODE=hooks: launches, no device times; cut off by a kill. */
+/* A calibrated device; FLOPs by a library call, by counters, and not known. */
+void report_fixture_roofline(struct report *report);
 void report_fixture_hooks(struct report *report);
 /* Two ranks with one device each, the first as mlp, the second as gemm. */
 void report_fixture_ranks(struct report *report);

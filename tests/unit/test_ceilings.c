@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analysis/ceilings.h"
+#include "analysis/ceilings_file.h"
 
 #define UUID "GPU-00112233-4455-6677-8899-aabbccddeeff"
 #define DEVICE(uuid, entries)                                                                      \
@@ -19,6 +19,10 @@
 #define FILE_OF(devices) "{\"schema\": \"boundshim.ceilings/1\", \"devices\": [" devices "]}"
 #define READ_43                                                                                    \
 	"\"dram_read\": {\"value\": 4.3e12, \"low\": 4.2e12, \"high\": 4.35e12, "                  \
+	"\"unit\": \"bytes/s\", \"n\": 39}"
+
+#define READ_40                                                                                    \
+	"\"dram_read\": {\"value\": 4.0e12, \"low\": 3.9e12, \"high\": 4.1e12, "                   \
 	"\"unit\": \"bytes/s\", \"n\": 39}"
 
 /* As an H200 reports them (driver 580). */
@@ -81,6 +85,7 @@ static void test_other_architectures(void **state)
 		struct device_attributes attributes;
 		double dram, tensor;
 	} cases[] = {
+		{{9, 0, 132, 1980000, 2619000, 5120}, 3.352e12, 989e12},
 		{{8, 0, 108, 1410000, 1593000, 5120}, 2.04e12, 312e12},
 		{{7, 0, 80, 1530000, 877000, 4096}, 0.898e12, 125e12},
 		{{8, 9, 142, 2520000, 9001000, 384}, 0.864e12, 366e12},
@@ -240,42 +245,52 @@ static void test_where_they_are_kept(void **state)
 	assert_path("GPU-1", NULL);
 }
 
-static void test_of_a_trace(void **state)
+static void write_text(const char *path, const char *text)
 {
-	struct attribute_row rows[] = {
-		{0, "uuid", 0, UUID},
-		{0, "memory_clock_khz", 3201000, NULL},
-		{0, "memory_bus_bits", 6016, NULL},
-		{1, "uuid", 0, "GPU-other"},
-		{1, "memory_clock_khz", 1000, NULL},
-	};
-	const struct vocabulary v = {.attribute = rows, .attribute_count = 5};
-	char folder[] = "/tmp/test_ceilings.XXXXXX", path[256], command[300];
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void test_a_named_file_before_the_kept_one_before_derived(void **state)
+{
+	char folder[] = "/tmp/test_ceilings.XXXXXX", kept[256], named[256], command[300];
 	struct ceilings_words words = {""};
 	struct ceilings c;
-	FILE *file;
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	setenv("XDG_DATA_HOME", folder, 1);
-	assert_true(ceilings_of(&c, &v, 0, NULL, &words));
+	assert_true(ceilings_of(&c, &h200, UUID, NULL, &words));
 	assert_int_equal(of(&c, CEILING_DRAM_READ)->source, CEILING_DERIVED);
 	assert_near(of(&c, CEILING_DRAM_READ)->measure.value, 4.814e12);
+	assert_string_equal(c.date, "");
 	snprintf(command, sizeof(command), "mkdir -p %s/boundshim/ceilings", folder);
 	assert_int_equal(system(command), 0);
-	snprintf(path, sizeof(path), "%s/boundshim/ceilings/" UUID ".json", folder);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fputs(FILE_OF(DEVICE(UUID, READ_43)), file);
-	fclose(file);
-	assert_true(ceilings_of(&c, &v, 0, NULL, &words));
+	snprintf(kept, sizeof(kept), "%s/boundshim/ceilings/" UUID ".json", folder);
+	snprintf(named, sizeof(named), "%s/named.json", folder);
+	write_text(kept, FILE_OF(DEVICE(UUID, READ_43)));
+	write_text(named, FILE_OF(DEVICE(UUID, READ_40)));
+	assert_true(ceilings_of(&c, &h200, UUID, NULL, &words));
 	assert_int_equal(of(&c, CEILING_DRAM_READ)->source, CEILING_CALIBRATED);
-	assert_true(ceilings_of(&c, &v, 0, "none", &words));
+	assert_near(of(&c, CEILING_DRAM_READ)->measure.value, 4.3e12);
+	assert_int_equal(of(&c, CEILING_FP32)->source, CEILING_DERIVED);
+	assert_string_equal(c.date, "2026-12-01T00:00:00Z");
+	assert_true(ceilings_of(&c, &h200, UUID, named, &words));
+	assert_near(of(&c, CEILING_DRAM_READ)->measure.value, 4.0e12);
+	assert_true(ceilings_of(&c, &h200, UUID, "none", &words));
 	assert_int_equal(of(&c, CEILING_DRAM_READ)->source, CEILING_DERIVED);
 	/* Another GPU's file, asked for by name, is not used in silence. */
-	assert_false(ceilings_of(&c, &v, 1, path, &words));
-	assert_int_equal(of(&c, CEILING_DRAM_READ)->source, CEILING_UNKNOWN);
-	assert_false(ceilings_of(&c, &v, 0, "/no/such/file", &words));
+	assert_false(ceilings_of(&c, &h200, "GPU-other", named, &words));
+	assert_non_null(strstr(words.text, "named.json: it has no device GPU-other"));
+	assert_int_equal(of(&c, CEILING_DRAM_READ)->source, CEILING_DERIVED);
+	assert_false(ceilings_of(&c, &h200, UUID, "/no/such/file", &words));
+	assert_string_equal(words.text, "/no/such/file: No such file or directory");
+	write_text(kept, "{");
+	assert_false(ceilings_of(&c, &h200, UUID, NULL, &words));
+	assert_non_null(strstr(words.text, UUID ".json: no JSON"));
 	assert_int_equal(of(&c, CEILING_DRAM_READ)->source, CEILING_DERIVED);
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	assert_int_equal(system(command), 0);
@@ -319,7 +334,7 @@ int main(void)
 		cmocka_unit_test(test_refused_and_nothing_changed),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_where_they_are_kept),
-		cmocka_unit_test(test_of_a_trace),
+		cmocka_unit_test(test_a_named_file_before_the_kept_one_before_derived),
 		cmocka_unit_test(test_doubts),
 	};
 

@@ -1,4 +1,4 @@
-/* Labels, waves and peaks. */
+/* Labels and waves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,6 @@
 
 #include "analysis/decide.h"
 #include "analysis/geometry.h"
-#include "analysis/peaks.h"
 #include "tests/unit/trace_image.h"
 
 static struct measure exactly(double value)
@@ -213,29 +212,6 @@ static void waves_are_unknown_where_the_device_is(void **state)
 	assert_false(geometry_waves(&h200, &s).known);
 }
 
-static void peaks_are_those_of_the_data_sheet(void **state)
-{
-	static struct attribute_row rows[] = {
-		{0, "cc_major", 9, ""},
-		{0, "cc_minor", 0, ""},
-		{0, "sm_count", 132, ""},
-		{0, "clock_khz", 1980000, ""},
-		{0, "memory_clock_khz", 2619000, ""},
-		{0, "memory_bus_bits", 5120, ""},
-	};
-	struct vocabulary v = {.attribute = rows, .attribute_count = 6};
-	struct peaks h100 = peaks_of(&v, 0);
-
-	(void)state;
-	assert_true(fabs(h100.tensor_flops.value / 989e12 - 1) < 0.01);
-	assert_true(fabs(h100.fma_flops.value / 66.9e12 - 1) < 0.01);
-	assert_true(fabs(h100.dram_bytes_per_s.value / 3.352e12 - 1) < 0.01);
-	rows[0].number = 99;
-	assert_false(peaks_of(&v, 0).tensor_flops.known);
-	assert_false(peaks_of(&v, 1).dram_bytes_per_s.known);
-	rows[0].number = 9;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,7 +224,6 @@ int main(void)
 		cmocka_unit_test(any_evidence_gives_an_answer),
 		cmocka_unit_test(occupancy_is_that_of_the_calculator),
 		cmocka_unit_test(waves_are_unknown_where_the_device_is),
-		cmocka_unit_test(peaks_are_those_of_the_data_sheet),
 	};
 
 	random_init();

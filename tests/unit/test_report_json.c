@@ -103,7 +103,7 @@ static void test_every_key_of_the_contract(void **state)
 	assert_keys(
 		device,
 		"index name cc sm_count driver cupti shared ceilings clock_mhz whole steady verdict kernels "
-		"copies gaps advice");
+		"classes copies gaps advice");
 	assert_window(at(device, "whole"));
 	assert_window(at(device, "steady"));
 	assert_keys(at(at(device, "steady"), "step"), "period_ns count detected_by");
@@ -112,7 +112,8 @@ static void test_every_key_of_the_contract(void **state)
 		kernel,
 		"name short_name category grid block registers shared_bytes launches total_ns busy_ns mean_ns "
 		"share regime leaf leans confidence evidence tensor_pct fma_pct dram_pct l2_pct l1_pct waves "
-		"flops bytes queue_ns gap_ns");
+		"flops bytes queue_ns gap_ns flops_per_s bytes_per_s intensity roofline_pct flops_source "
+		"bytes_source roof class");
 	assert_int_equal(json_array_size(at(kernel, "grid")), 3);
 	assert_measure(at(kernel, "waves"));
 	assert_keys(json_array_get(at(device, "copies"), 0),
@@ -134,6 +135,71 @@ static void test_unknown_is_null_not_zero(void **state)
 	assert_true(json_is_null(at(kernel, "tensor_pct")));
 	assert_true(json_is_null(at(kernel, "flops")));
 	assert_true(json_is_null(at(first_device(json), "clock_mhz")));
+	json_decref(json);
+}
+
+static void assert_value(json_t *measure, double value)
+{
+	double found = json_number_value(at(measure, "value"));
+
+	assert_measure(measure);
+	if (found < 0.999 * value || found > 1.001 * value)
+		fail_msg("%g, not %g", found, value);
+}
+
+static void test_arithmetic_of_a_kernel(void **state)
+{
+	json_t *json = render(report_fixture_roofline, 0);
+	json_t *kernels = at(first_device(json), "kernels"), *kernel = json_array_get(kernels, 0);
+
+	(void)state;
+	assert_value(at(kernel, "flops_per_s"), 1.0995e12 / 1.488e-3);
+	assert_value(at(kernel, "bytes_per_s"), 1.195e9 / 1.488e-3);
+	assert_value(at(kernel, "intensity"), 1.0995e12 / 1.195e9);
+	assert_value(at(kernel, "roofline_pct"), 100 * 1.0995e12 / 1.488e-3 / 7.7e14);
+	assert_string_equal(json_string_value(at(kernel, "roof")), "tensor_bf16");
+	assert_string_equal(json_string_value(at(kernel, "flops_source")), "library");
+	assert_string_equal(json_string_value(at(kernel, "bytes_source")), "counters");
+	kernel = json_array_get(kernels, 2);
+	assert_true(json_is_null(at(kernel, "flops_per_s")));
+	assert_true(json_is_null(at(kernel, "roofline_pct")));
+	assert_true(json_is_null(at(kernel, "flops_source")));
+	assert_true(json_is_null(at(kernel, "roof")));
+	json_decref(json);
+}
+
+static void test_ceilings_say_their_source_and_peaks_stay(void **state)
+{
+	json_t *json = render(report_fixture_roofline, 0);
+	json_t *ceilings = at(first_device(json), "ceilings");
+
+	(void)state;
+	assert_value(at(ceilings, "dram_peak_bytes_per_s"), 4.814e12);
+	assert_value(at(ceilings, "tensor_peak_flops"), 989e12);
+	assert_value(at(ceilings, "fma_peak_flops"), 66.9e12);
+	assert_string_equal(json_string_value(at(ceilings, "calibrated")), "2026-12-01T01:14:56Z");
+	assert_value(at(ceilings, "dram_read"), 4.494e12);
+	assert_string_equal(json_string_value(at(at(ceilings, "dram_read"), "source")),
+			    "calibrated");
+	assert_string_equal(json_string_value(at(at(ceilings, "fp32"), "source")), "derived");
+	assert_true(json_is_null(at(ceilings, "l2_read")));
+	json_decref(json);
+}
+
+static void test_classes_have_shares(void **state)
+{
+	json_t *json = render(report_fixture_roofline, 0), *class;
+	json_t *classes = at(first_device(json), "classes");
+
+	(void)state;
+	assert_int_equal(json_array_size(classes), 4);
+	class = json_array_get(classes, 0);
+	assert_keys(class, "class time_ns time_share flops flops_share bytes launches known_share");
+	assert_string_equal(json_string_value(at(class, "class")), "contraction");
+	assert_value(at(class, "flops"), 800 * 1.0995e12);
+	assert_value(at(class, "flops_share"), 1);
+	assert_true(json_is_null(at(json_array_get(classes, 1), "flops")));
+	assert_int_equal(json_integer_value(at(json_array_get(classes, 2), "launches")), 800);
 	json_decref(json);
 }
 
@@ -181,6 +247,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_key_of_the_contract),
 		cmocka_unit_test(test_unknown_is_null_not_zero),
+		cmocka_unit_test(test_arithmetic_of_a_kernel),
+		cmocka_unit_test(test_ceilings_say_their_source_and_peaks_stay),
+		cmocka_unit_test(test_classes_have_shares),
 		cmocka_unit_test(test_no_device_gives_an_empty_list),
 		cmocka_unit_test(test_hostile_text_is_valid_and_bounded),
 		cmocka_unit_test(test_top_limits_the_kernels),

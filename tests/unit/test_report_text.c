@@ -93,6 +93,45 @@ static void test_compute_bound_gemm(void **state)
 	check("gemm", report_fixture_gemm, (struct view){.top = 10});
 }
 
+static void test_roofline_view(void **state)
+{
+	(void)state;
+	check("roofline", report_fixture_roofline, (struct view){.top = 10, .roofline = true});
+}
+
+static void test_ceilings_are_on_the_first_screen(void **state)
+{
+	char *text = render(report_fixture_roofline, &(struct view){.top = 10}, false);
+
+	(void)state;
+	assert_no_line_over(text, 100);
+	assert_non_null(strstr(text, "Ceilings calibrated 2026-12-01 (of peak): memory 4.49 TB/s "
+				     "(93 %) \xc2\xb7 tensor bf16 770 TFLOP/s (78 %)"));
+	assert_non_null(strstr(text, "--view roofline"));
+	free(text);
+}
+
+static void few_flops_known(struct report *report)
+{
+	struct device_report *d;
+
+	report_fixture_roofline(report);
+	d = &report->processes[0].devices[0];
+	d->kernels[0].flops.known = false;
+	classes_fill(d);
+}
+
+static void test_flops_of_few_kernels_make_no_table(void **state)
+{
+	char *text = render(few_flops_known, &(struct view){.top = 10, .roofline = true}, false);
+
+	(void)state;
+	assert_non_null(
+		strstr(text, "FLOPs are known for kernels with 0.5 % of the time: too little"));
+	assert_null(strstr(text, "matrix products"));
+	free(text);
+}
+
 static void test_hooks_only_says_plainly_that_it_does_not_know(void **state)
 {
 	(void)state;
@@ -143,6 +182,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_overhead_bound_training),
 		cmocka_unit_test(test_compute_bound_gemm),
+		cmocka_unit_test(test_roofline_view),
+		cmocka_unit_test(test_ceilings_are_on_the_first_screen),
+		cmocka_unit_test(test_flops_of_few_kernels_make_no_table),
 		cmocka_unit_test(test_hooks_only_says_plainly_that_it_does_not_know),
 		cmocka_unit_test(test_two_ranks_begin_with_a_summary),
 		cmocka_unit_test(test_one_process_alone_has_no_summary),

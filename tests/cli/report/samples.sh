@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The traces recorded on an H200 keep their verdicts: regime, leaf, steps, evidence by kernel time, coverage.
-# The reports beside them, and the one in README.md, are what the command prints.
+# The reports beside them, and those in README.md, are what the command prints.
 for trace in samples/traces/*/trace.bst; do
 	printf '%s: ' "$(basename "$(dirname "$trace")")"
 	boundshim report --format json --top 0 "$trace" | python3 -c '
@@ -24,5 +24,13 @@ python3 -c '
 import sys
 sys.exit(open("samples/traces/mlp_train/report.txt").read().strip() not in open("README.md").read())' || {
 	echo "README.md: its report is not samples/traces/mlp_train/report.txt"
+	exit 1
+}
+boundshim report --view roofline samples/traces/bert_train/trace.bst | python3 -c '
+import sys
+readme = open("README.md").read()
+pasted = readme[readme.index("\nFLOPs against time"):].split("\n```")[0]
+sys.exit(pasted not in sys.stdin.read())' || {
+	echo "README.md: its rooflines are not those of samples/traces/bert_train"
 	exit 1
 }
