@@ -264,7 +264,8 @@ def compare(ours, measured, blind, sm_count, program):
     The agreement of one workload. ours, blind: Signature -> figures of the runs with and without counters (blind may be None);
     measured: Signature -> ncu's, as from aggregate.
     """
-    measured = {signature: m for signature, m in measured.items() if signature in ours and m["units"]}
+    # a label needs the units that bind most kernels
+    measured = {signature: m for signature, m in measured.items() if signature in ours and {"tensor", "fma", "dram", "l2", "l1"} <= m["units"].keys()}
     label_all(measured, ours, sm_count, program)
     rows = [row_of(signature, ours[signature], m, blind) for signature, m in measured.items()]
     rows.sort(key=lambda row: -row["total_ns"])

@@ -82,7 +82,7 @@ ONE = [
     launch("odd", 40_000, tensor=0.0, dram=30.0, **IDLE), launch("odd", 40_000, tensor=0.0, dram=30.0, **IDLE),
     {**launch("odd", 40_000), "name": "_Z8elsewhere"},
 ]
-TWO = [{**row, **parts_of({"l2": 40.0})} for row in ({k: row[k] for k in ("name", "grid", "block", "duration", "waves")} for row in ONE)]
+TWO = [{**row, **parts_of({"l2": 40.0, "l1": 10.0})} for row in ({k: row[k] for k in ("name", "grid", "block", "duration", "waves")} for row in ONE)]
 
 
 def measure(value, by):
