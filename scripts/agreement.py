@@ -8,22 +8,31 @@ import statistics
 import subprocess
 
 PCT = ".avg.pct_of_peak_sustained_elapsed"
-DURATION, WAVES = "gpu__time_duration.sum", "launch__waves_per_multiprocessor"
-# Unit: the metrics of ncu that may speak for it, the first that the chip has is taken. The definitions that shim/metrics.def samples.
+DURATION, WAVES, PASSES = "gpu__time_duration.sum", "launch__waves_per_multiprocessor", "profiler__replayer_passes"
+# What ncu measures: the metrics that may speak for each part, the first that the chip has is taken. The definitions that
+# shim/metrics.def samples: those of ncu's own lts__throughput and l1tex__throughput take five passes and count more (the fabric between
+# the halves of L2, which is busier than DRAM whenever DRAM is busy).
 METRICS = {
     "tensor": ["sm__pipe_tensor_cycles_active" + PCT, "sm__inst_executed_pipe_tensor" + PCT],
     "fma": ["sm__inst_executed_pipe_fma" + PCT],
     "alu": ["sm__inst_executed_pipe_alu" + PCT],
     "fp64": ["sm__pipe_fp64_cycles_active" + PCT, "sm__inst_executed_pipe_fp64" + PCT],
     "xu": ["sm__inst_executed_pipe_xu" + PCT],
-    "dram_read": ["dramc__read_throughput" + PCT, "dram__read_throughput" + PCT, "dram__bytes_read.sum.pct_of_peak_sustained_elapsed"],
-    "dram_write": ["dramc__write_throughput" + PCT, "dram__write_throughput" + PCT, "dram__bytes_write.sum.pct_of_peak_sustained_elapsed"],
-    "dram_any": ["dram__throughput" + PCT],
-    "l2": ["lts__throughput" + PCT],
-    "l1": ["l1tex__throughput" + PCT],
+    "dram_read": ["dramc__sectors_op_read" + PCT, "dram__cycles_active_read" + PCT, "dram__bytes_read.sum.pct_of_peak_sustained_elapsed"],
+    "dram_write": ["dramc__sectors_op_write" + PCT, "dram__cycles_active_write" + PCT, "dram__bytes_write.sum.pct_of_peak_sustained_elapsed"],
+    "l2_sectors": ["lts__t_sectors" + PCT],
+    "l2_tags": ["lts__t_tag_requests" + PCT],
+    "l2_in": ["lts__xbar2lts_cycles_active" + PCT],
+    "l2_out": ["lts__lts2xbar_cycles_active" + PCT],
+    "l1_lsu": ["l1tex__data_pipe_lsu_wavefronts" + PCT],
+    "l1_in": ["l1tex__m_xbar2l1tex_read_sectors" + PCT],
+    "l1_out": ["l1tex__m_l1tex2xbar_req_cycles_active" + PCT],
 }
 PIPES = ("tensor", "fma", "alu", "fp64", "xu")
 UNITS = PIPES + ("dram", "l2", "l1")  # in the order in which the labelling program wants them
+# Unit: its parts, and what they make together.
+PARTS = {pipe: (max, (pipe,)) for pipe in PIPES} | {
+    "dram": (sum, ("dram_read", "dram_write")), "l2": (max, ("l2_sectors", "l2_tags", "l2_in", "l2_out")), "l1": (max, ("l1_lsu", "l1_in", "l1_out"))}
 IN_REPORT = ("tensor", "fma", "dram", "l2", "l1")
 BAND_PCT = 3  # as analysis/decide.c: this near to a threshold, a label is a coin toss
 LEAST_LAUNCHES = 5
@@ -76,35 +85,39 @@ def numbers(text):
     return tuple(int(n) for n in re.findall(r"\d+", text))
 
 
-def read_ncu(text, units):
-    """The launches that `ncu --csv` printed, in order: {name, grid, block, duration, waves, <unit>: % of peak}; units: metric -> unit."""
+def read_ncu(text, parts):
+    """The launches that `ncu --csv` printed, in order: {name, grid, block, duration, waves, passes, <part>: % of peak}; parts: metric -> part."""
     lines = text.splitlines()
     begin = next((i for i, line in enumerate(lines) if line.startswith('"ID",')), None)
     if begin is None:
         return []
     launches = {}
     for row in csv.DictReader(line for line in lines[begin:] if line.startswith('"')):
-        unit = {DURATION: "duration", WAVES: "waves"}.get(row["Metric Name"]) or units.get(row["Metric Name"])
+        part = {DURATION: "duration", WAVES: "waves", PASSES: "passes"}.get(row["Metric Name"]) or parts.get(row["Metric Name"])
         launch = launches.setdefault(row["ID"], {"name": row["Kernel Name"], "grid": numbers(row["Grid Size"]),
                                                  "block": numbers(row["Block Size"])})
         try:
             value = float(row["Metric Value"].replace(",", ""))
         except ValueError:
             continue  # "n/a", "nan"
-        if unit and math.isfinite(value):
-            launch[unit] = value
-    for launch in launches.values():
-        reads, writes = launch.get("dram_read"), launch.get("dram_write")
-        if reads is not None and writes is not None:
-            launch["dram"] = reads + writes
-        elif "dram_any" in launch:
-            launch["dram"] = launch["dram_any"]
+        if part and math.isfinite(value):
+            launch[part] = value
     return list(launches.values())
 
 
-def passes_of(text):
+def passes_of(launches):
     """How many passes ncu needed, all the numbers that it told."""
-    return sorted({int(n) for n in re.findall(r"- (\d+) pass", text)})
+    return sorted({int(launch["passes"]) for launch in launches if "passes" in launch})
+
+
+def units_of(parts):
+    """Unit -> % of peak, from what is known of their parts."""
+    found = {}
+    for unit, (together, names) in PARTS.items():
+        known = [parts[name] for name in names if name in parts]
+        if known and (together is max or len(known) == len(names)):
+            found[unit] = together(known)
+    return found
 
 
 def mean(pairs):
@@ -128,17 +141,18 @@ def aggregate(groups, plain, skip_first=False):
     for signature, parts in found.items():
         if skip_first:
             parts = [part[1:] if len(part) > 1 else part for part in parts]
-        every = [launch for part in parts for launch in part]
-        units, spread, counts = {}, {}, []
-        for unit in UNITS:
-            pairs = [(launch[unit], launch["duration"]) for launch in every if unit in launch]
-            if pairs:
-                units[unit] = mean(pairs)
-                spread[unit] = mean([(abs(value - units[unit]), ns) for value, ns in pairs])
-                counts.append(len(pairs))
+        every = [launch for group in parts for launch in group]
+        known = {name: [(launch[name], launch["duration"]) for launch in every if name in launch] for name in METRICS}
+        means = {name: mean(pairs) for name, pairs in known.items() if pairs}
+        units, spread = units_of(means), {}
+        for launch in every:
+            launch["units"] = units_of({**means, **{name: launch[name] for name in means if name in launch}})
+        for unit in units:
+            own = [launch for launch in every if any(name in launch for name in PARTS[unit][1])]
+            spread[unit] = mean([(abs(launch["units"][unit] - units[unit]), launch["duration"]) for launch in own])
         result[signature] = {
-            "launches": min(counts, default=0), "units": units, "spread": spread, "each": parts[0] or every,
-            "duration_ns": mean([(launch["duration"], 1) for launch in every]),
+            "launches": min((len(known[name]) for name in means), default=0), "units": units, "spread": spread, "parts": means,
+            "each": parts[0] or every, "duration_ns": mean([(launch["duration"], 1) for launch in every]),
             "waves": next((launch["waves"] for launch in every if "waves" in launch), None),
         }
     return result
@@ -188,8 +202,7 @@ def label_all(measured, ours, sm_count, program):
             labeller.ask(m["units"], *rest, m["duration_ns"], signature.name),
             labeller.ask(m["units"], *rest, ours[signature]["mean_ns"], signature.name),
             [labeller.ask(units, *rest, m["duration_ns"], signature.name) for units in moved(m["units"])],
-            [(labeller.ask({**m["units"], **{u: launch[u] for u in UNITS if u in launch}}, *rest, launch["duration"], signature.name),
-              launch["duration"]) for launch in m["each"]],
+            [(labeller.ask(launch["units"], *rest, launch["duration"], signature.name), launch["duration"]) for launch in m["each"]],
         )
     answers = labeller.answers()
     for signature, (itself, with_run, nearby, each) in asked.items():
@@ -225,7 +238,7 @@ def row_of(signature, kernel, m, blind):
         "name": signature.name, "short_name": kernel["short_name"], "grid": signature.grid, "block": signature.block,
         "launches": kernel["launches"], "total_ns": kernel["total_ns"], "mean_ns": kernel["mean_ns"], "samples": kernel["samples"],
         "waves": kernel["waves"], "ncu_launches": m["launches"], "ncu_mean_ns": m["duration_ns"], "near_threshold": m["near"],
-        "ncu": m["label"], "ncu_with_run_duration": m["label_run"], "ncu_self_share": m["self_share"],
+        "parts": m["parts"], "ncu": m["label"], "ncu_with_run_duration": m["label_run"], "ncu_self_share": m["self_share"],
         "ours": {key: kernel[key] for key in ("leaf", "regime", "leans", "confidence", "evidence")},
         "blind": other and {key: other[key] for key in ("leaf", "confidence", "evidence")}, "units": units,
     }
@@ -251,7 +264,8 @@ def compare(ours, measured, blind, sm_count, program):
     The agreement of one workload. ours, blind: Signature -> figures of the runs with and without counters (blind may be None);
     measured: Signature -> ncu's, as from aggregate.
     """
-    measured = {signature: m for signature, m in measured.items() if signature in ours and m["units"]}
+    # a label needs the units that bind most kernels
+    measured = {signature: m for signature, m in measured.items() if signature in ours and {"tensor", "fma", "dram", "l2", "l1"} <= m["units"].keys()}
     label_all(measured, ours, sm_count, program)
     rows = [row_of(signature, ours[signature], m, blind) for signature, m in measured.items()]
     rows.sort(key=lambda row: -row["total_ns"])
@@ -314,5 +328,7 @@ def over_all(workloads):
         "measured_share": average(lambda w: w["agreement"]["measured_share"]),
         "self": {key: average(lambda w: w["agreement"]["self"][key]) for key in ("label", *IN_REPORT)},
         "gpu_time_ratio": average(lambda w: w["gpu_time"]["median"]),
-        "cpu_share": max((w["counters"]["cpu_share"] for w in workloads if w["counters"].get("cpu_share") is not None), default=None),
+        # short runs are allowed a second of CPU time
+        "cpu_share": max((w["counters"]["cpu_share"] for w in workloads if w["counters"].get("cpu_share") is not None
+                          and w["counters"]["traced_ns"] >= 10e9), default=None),
     }

@@ -33,16 +33,14 @@
  */
 #define CPU_SHARE 0.10
 #define BURST_NS 100000000u
-/* From the first launch on; a program that is over sooner pays nothing. */
-#define FIRST_NS 200000000u
 /*
- * The first burst of a device is short: much of it falls into the start of the program, and it is
- * all that a run of a second gets. What a run may spend before its share of a core has earned it
- * is enough for preparing, that burst and one whole one.
+ * From the first launch on, whatever their cost, so that each run has one in its later part until a
+ * tenth of a core has earned the next: preparing (0.3 s of CPU time) and these bursts make about a
+ * second. A program that is over before the first pays nothing.
  */
-#define FIRST_BURST_NS 30000000u
-#define CREDIT_NS 1000000000u
-#define CREDIT_GAP_NS 1000000000u
+static const uint64_t first_ns[] = {200000000u, 1500000000u, 5000000000u};
+#define FIRST_BURSTS (sizeof(first_ns) / sizeof(first_ns[0]))
+#define FIRST_BURST_NS 40000000u
 #define IDLE_NS 5000000000u
 #define PAUSE_NS 20000000u /* at least: others can take the counters then */
 #define UNASKED_MOST 100u
@@ -102,6 +100,7 @@ static enum counters_mode mode;
 static uint64_t interval_ns;
 static struct device devices[DEVICES];
 static bool initialized;                 /* cuptiProfilerInitialize; this thread */
+static uint64_t started_ns;              /* of this thread */
 static _Atomic uint64_t busy_devices;    /* bits: launched on since the last burst began */
 static _Atomic uint64_t refused_devices; /* bits */
 static _Atomic uint32_t bell;            /* futex: changes when there is something to look at */
@@ -154,11 +153,18 @@ void sampler_configure(enum counters_mode with, uint64_t ns)
 			 (unsigned)(interval_ns / 1000));
 }
 
-/* As long as an image has room for. */
-static uint64_t burst_ns(const struct device *d)
+/* Has the time since the first launch paid for what was spent? */
+static bool earned(void)
+{
+	return (double)clock_ns(CLOCK_THREAD_CPUTIME_ID) <=
+	       CPU_SHARE * (double)(host_now() - started_ns);
+}
+
+/* As long as an image has room for; short where its cost is not earned yet. */
+static uint64_t burst_ns(void)
 {
 	uint64_t most = interval_ns * (IMAGE_SAMPLES_MOST * 3 / 4);
-	uint64_t wanted = d->bursts ? BURST_NS : FIRST_BURST_NS;
+	uint64_t wanted = earned() ? BURST_NS : FIRST_BURST_NS;
 
 	return most < wanted ? most : wanted;
 }
@@ -278,6 +284,7 @@ static CUptiResult prepare(uint32_t index, struct burst *b)
 struct session {
 	CUpti_PmSampling_Object *object;
 	struct device *device;
+	uint64_t burst_ns;
 	uint64_t last_end_ns; /* of the last sample kept: samples can repeat or go backwards when an
 				 image fills */
 	bool first_seen;      /* the first sample spans configuration to start: no sample */
@@ -299,8 +306,8 @@ static CUptiResult reset_image(const struct session *s)
 static CUptiResult map_image(struct session *s)
 {
 	PM_PARAMS(CUpti_PmSampling_GetCounterDataSize_Params, size);
+	uint64_t samples = s->burst_ns / interval_ns * 4 / 3;
 	struct device *d = s->device;
-	uint64_t samples = burst_ns(d) / interval_ns * 4 / 3;
 	CUptiResult result;
 	void *p;
 
@@ -502,7 +509,7 @@ static CUptiResult sample_for(struct session *s, struct burst *b)
 	start.pPmSamplingObject = stop.pPmSamplingObject = s->object;
 	result = pm.cuptiPmSamplingStart(&start);
 	if (result == CUPTI_SUCCESS) {
-		pause_until(host_now() + burst_ns(s->device));
+		pause_until(host_now() + s->burst_ns);
 		what = "cuptiPmSamplingStop";
 		result = pm.cuptiPmSamplingStop(&stop);
 	}
@@ -520,30 +527,27 @@ static bool has_slot(const struct metric_set *set, uint8_t slot)
 	return set->count && memchr(set->slot, slot, set->count);
 }
 
-/*
- * One burst on a device; after a refusal the device is left alone. Returns the CPU time it took, in
- * ns, without that of preparing, which comes once.
- */
-static uint64_t burst_on(uint32_t index)
+/* One burst on a device; after a refusal the device is left alone. */
+static void burst_on(uint32_t index)
 {
 	struct device *d = &devices[index];
 	struct session s = {.device = d};
 	struct burst b = {.device = index, .set = index + 1, .interval_ns = interval_ns};
-	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), prepared;
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	CUptiResult result = CUPTI_SUCCESS;
 	bool launched;
 
 	b.begin_ns = host_now();
 	if (!d->ready)
 		result = prepare(index, &b);
-	prepared = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	if (stopping())
-		return 0;
+		return;
 	/* before, not after: a launch meanwhile asks for the next burst */
 	launched = atomic_fetch_and(&busy_devices, ~(UINT64_C(1) << index)) >> index & 1;
 	d->unasked = launched ? 0 : d->unasked + 1;
 	if (result == CUPTI_SUCCESS) {
 		d->ready = 1;
+		s.burst_ns = burst_ns();
 		s.found_work = !has_slot(&d->set, METRIC_SLOT_SM_ACTIVE);
 		result = open_session(&s, index, &b);
 		if (result == CUPTI_SUCCESS && !stopping())
@@ -553,7 +557,7 @@ static uint64_t burst_on(uint32_t index)
 			session_exit_first();
 	}
 	if (stopping() && !b.samples && result == CUPTI_SUCCESS)
-		return 0;
+		return;
 	if (result != CUPTI_SUCCESS) {
 		d->ready = -1;
 		atomic_fetch_or(&refused_devices, UINT64_C(1) << index);
@@ -564,7 +568,6 @@ static uint64_t burst_on(uint32_t index)
 	b.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	put_burst(&b);
 	d->found_work = s.found_work;
-	return cpu + b.cpu_ns - prepared;
 }
 
 /* What was found may be another process's work: for long kernels of ours, but not for ever. */
@@ -588,34 +591,36 @@ static uint32_t next_device(uint32_t last)
 }
 
 /*
- * When the next burst may begin, after one that began at began_ns and took cost_ns of CPU time.
- * Within the credit soon; then when all that was spent and one more such burst are the share of
- * the time since the start, and this burst that of the time since its own: an hour without work
- * is no credit.
+ * When the next burst may begin, after `count` of which the last began at began_ns and took cost_ns
+ * of CPU time: when all that was spent and one more such burst are the share of the time since the
+ * start, and that burst of the time since its begin, as an hour without work is no credit. The
+ * first few do not wait that long.
  */
-static uint64_t next_burst_ns(uint64_t start_ns, uint64_t began_ns, uint64_t cost_ns)
+static uint64_t next_burst_ns(unsigned count, uint64_t began_ns, uint64_t cost_ns)
 {
 	uint64_t spent = clock_ns(CLOCK_THREAD_CPUTIME_ID) + cost_ns;
-	uint64_t pause = (uint64_t)((double)cost_ns / CPU_SHARE);
-	uint64_t earned = start_ns + (uint64_t)((double)spent / CPU_SHARE);
+	uint64_t paid = began_ns + (uint64_t)((double)cost_ns / CPU_SHARE);
+	uint64_t due = started_ns + (uint64_t)((double)spent / CPU_SHARE);
 
-	if (spent <= CREDIT_NS)
-		return began_ns + (pause < CREDIT_GAP_NS ? pause : CREDIT_GAP_NS);
-	return earned > began_ns + pause ? earned : began_ns + pause;
+	due = due > paid ? due : paid;
+	if (count < FIRST_BURSTS && due > started_ns + first_ns[count])
+		return started_ns + first_ns[count];
+	return due;
 }
 
 static void *sampler_main(void *unused)
 {
-	uint64_t start = host_now();
 	uint32_t device = DEVICES - 1;
+	unsigned count = 0;
 
 	(void)unused;
 	prctl(PR_SET_NAME, "boundshim-pm");
 	/* the program goes first where cores are scarce; for a thread on Linux */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
-	pause_until(start + FIRST_NS);
+	started_ns = host_now();
+	pause_until(started_ns + first_ns[0]);
 	while (!stopping()) {
-		uint64_t began = host_now(), cost = 0, due;
+		uint64_t began = host_now(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), due;
 		uint32_t rung =
 			atomic_load(&bell); /* before looking: what comes after changes it */
 		uint32_t next = next_device(device);
@@ -629,10 +634,11 @@ static void *sampler_main(void *unused)
 		if (has_room()) {
 			device = next;
 			atomic_store(&in_burst, device + 1);
-			cost = burst_on(device);
+			burst_on(device);
+			count++;
 			atomic_store(&in_burst, 0);
 		}
-		due = next_burst_ns(start, began, cost);
+		due = next_burst_ns(count, began, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
 		began = host_now() + PAUSE_NS;
 		pause_until(due > began ? due : began);
 	}

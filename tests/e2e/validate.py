@@ -13,7 +13,7 @@ LABEL = BUILD / "tools/label"
 need(LABEL, BUILD / "boundshim")
 sys.path.insert(0, str(ROOT / "scripts"))
 import agreement  # noqa: E402  (scripts/ is no package)
-from agreement import DURATION, METRICS, WAVES, Signature  # noqa: E402
+from agreement import DURATION, METRICS, PASSES, WAVES, Signature  # noqa: E402
 
 PREAMBLE = ('==WARNING== Note: Running with unmodified GPU clocks.\n==PROF== Connected to process 992 (/usr/bin/python3.12)\n'
             '==PROF== Profiling "a" - 0: 0%....50%....100% - 1 pass\n"said" by the program\n')
@@ -37,22 +37,40 @@ def signature(name):
 
 def reads_what_ncu_prints():
     name = "void at::<unnamed>::layer_norm<float, 0>(int, const T1 *)"
-    units = {METRICS[unit][0]: unit for unit in METRICS}
-    text = (PREAMBLE + HEAD + csv_row(0, name, (2304, 1, 1), DURATION, "5,440") + csv_row(0, name, (2304, 1, 1), METRICS["dram_any"][0], "36.34")
-            + csv_row(1, name, (2304, 1, 1), DURATION, "n/a") + csv_row(1, name, (2304, 1, 1), METRICS["dram_read"][0], "20.5")
-            + csv_row(1, name, (2304, 1, 1), METRICS["dram_write"][0], "1.25") + csv_row(1, name, (2304, 1, 1), METRICS["dram_any"][0], "30"))
-    first, second = agreement.read_ncu(text, units)
-    equal((first["name"], first["grid"], first["block"], first["duration"], first["dram"]),
-          (name, (2304, 1, 1), (128, 1, 1), 5440.0, 36.34), "a launch with one DRAM figure")
-    equal(("duration" in second, second["dram"]), (False, 21.75), "reads and writes are added")
-    equal(agreement.read_ncu(PREAMBLE, units), [], "no table")
-    equal(agreement.passes_of(PREAMBLE + '"b" - 1: 0%....100% - 12 passes'), [1, 12], "passes")
+    parts = {METRICS[part][0]: part for part in METRICS}
+    row = lambda number, metric, value: csv_row(number, name, (2304, 1, 1), metric, value)  # noqa: E731
+    text = (PREAMBLE + HEAD + row(0, DURATION, "5,440") + row(0, METRICS["dram_read"][0], "36.34") + row(0, PASSES, "1")
+            + row(1, DURATION, "n/a") + row(1, METRICS["dram_read"][0], "20.5") + row(1, METRICS["dram_write"][0], "1.25") + row(1, PASSES, "3"))
+    first, second = launches = agreement.read_ncu(text, parts)
+    equal((first["name"], first["grid"], first["block"], first["duration"], first["dram_read"]),
+          (name, (2304, 1, 1), (128, 1, 1), 5440.0, 36.34), "a launch")
+    check("duration" not in second, "a value that is none was read")
+    equal(agreement.passes_of(launches), [1, 3], "passes")
+    equal(agreement.read_ncu(PREAMBLE, parts), [], "no table")
+
+
+def units_come_of_their_parts():
+    equal(agreement.units_of({"dram_read": 20.5, "dram_write": 1.25, "l2_sectors": 7.0, "l2_tags": 9.0, "l1_out": 3.0, "tensor": 0.0}),
+          {"tensor": 0.0, "dram": 21.75, "l2": 9.0, "l1": 3.0}, "units")
+    equal(agreement.units_of({"dram_read": 20.5}), {}, "half of DRAM says nothing")
+    parts = [[{**launch("gemm", 100, l1_lsu=10.0)}, {**launch("gemm", 100, l1_lsu=30.0)}], [{**launch("gemm", 100, l1_out=24.0)}]]
+    found = agreement.aggregate(parts, PLAIN)[signature("gemm")]
+    equal(found["units"], {"l1": 24.0}, "the larger of the means, from two runs")
+    # launches of the first run are 24 and 30 then, that of the second 24
+    near(found["spread"]["l1"], 2.0, "spread")
 
 
 # --- by hand -----------------------------------------------------------------------------------------------------------------------
 
+def parts_of(units):
+    """A unit's value as that of its first part; the others are idle."""
+    return {part: value if part == agreement.PARTS[unit][1][0] else 0.0 for unit, value in units.items() if unit in agreement.PARTS
+            for part in agreement.PARTS[unit][1]}
+
+
 def launch(name, duration, **units):
-    return {"name": f"_Z{len(name)}{name}v", "grid": GRIDS[name], "block": (128, 1, 1), "duration": float(duration), "waves": 4.0, **units}
+    parts = parts_of(units) | {key: value for key, value in units.items() if key not in agreement.PARTS}
+    return {"name": f"_Z{len(name)}{name}v", "grid": GRIDS[name], "block": (128, 1, 1), "duration": float(duration), "waves": 4.0, **parts}
 
 
 IDLE = {"fma": 1.0, "alu": 1.0, "fp64": 0.0, "xu": 0.0}
@@ -64,7 +82,7 @@ ONE = [
     launch("odd", 40_000, tensor=0.0, dram=30.0, **IDLE), launch("odd", 40_000, tensor=0.0, dram=30.0, **IDLE),
     {**launch("odd", 40_000), "name": "_Z8elsewhere"},
 ]
-TWO = [{**row, "l2": 40.0} for row in ({k: row[k] for k in ("name", "grid", "block", "duration", "waves")} for row in ONE)]
+TWO = [{**row, **parts_of({"l2": 40.0, "l1": 10.0})} for row in ({k: row[k] for k in ("name", "grid", "block", "duration", "waves")} for row in ONE)]
 
 
 def measure(value, by):
@@ -160,12 +178,12 @@ bad = [metric for metric in metrics if metric in {bad!r}]
 if bad:
     print("==ERROR== Failed to find metric " + bad[0])
     sys.exit(1)
-passes = "1 pass" if len(metrics) <= {most} else "2 passes"
-print('==PROF== Profiling "x" - 0: 0%....50%....100% - ' + passes)
 print({head!r}, end="")
 for line in open({table!r}):
     if any('"' + metric + '"' in line for metric in metrics):
         print(line, end="")
+    if '"{passes}"' in line:
+        print(line.replace("PASSES", "1" if len(metrics) <= {most} else "2"), end="")
 '''
 SCRIPT = "#!/bin/sh\n{}\n"
 
@@ -178,14 +196,15 @@ def executable(path, text):
 
 def stand_in_ncu(where, launches, most, bad=()):
     """Its table has the launches; most: metrics that go into one pass."""
-    units = {unit: names[0] for unit, names in METRICS.items()} | {"duration": DURATION, "waves": WAVES, "dram": METRICS["dram_read"][0]}
+    metrics = METRICS | {"duration": [DURATION], "waves": [WAVES]}
     lines = []
     for number, measured in enumerate(launches):
-        values = {units[key]: value for key, value in measured.items() if key in units} | {METRICS["dram_write"][0]: 0}
+        lines.append(csv_row(number, measured["name"], measured["grid"], PASSES, "PASSES"))
+        values = {metric: value for key, value in measured.items() for metric in metrics.get(key, ())}
         lines += [csv_row(number, measured["name"], measured["grid"], metric, f"{value:,.2f}") for metric, value in values.items()]
     (where / "table").write_text("".join(lines))
     return executable(where / "ncu", NCU.format(
-        python=sys.executable, table=str(where / "table"), calls=str(where / "calls"), head=PREAMBLE + HEAD, most=most, bad=bad,
+        python=sys.executable, table=str(where / "table"), calls=str(where / "calls"), head=PREAMBLE + HEAD, most=most, bad=bad, passes=PASSES,
         known=[name.split(".")[0] for names in METRICS.values() for name in names]))
 
 
@@ -211,7 +230,7 @@ def stand_ins(most, bad=(), words=("--pairs", 2, "--seconds", 60, "true")):
     where = folder("validate")
     for name, rows in (("on", WITH), ("off", WITHOUT)):
         (where / f"{name}.json").write_text(json.dumps(report_of(rows)))
-    ncu = stand_in_ncu(where, [{**a, "l2": 40.0, "l1": 10.0} for a in ONE for _ in range(3)], most, bad)
+    ncu = stand_in_ncu(where, [{**a, **parts_of({"l2": 40.0, "l1": 10.0})} for a in ONE for _ in range(3)], most, bad)
     boundshim = executable(where / "boundshim", SCRIPT.format(f'case "$4" in */on-*) cat {where}/on.json;; *) cat {where}/off.json;; esac'))
     names = "\\n".join(f"{mangled}\\t{plain}" for mangled, plain in PLAIN.items())
     label = executable(where / "label", SCRIPT.format(f'[ "$1" = --names ] && {{ printf \'{names}\\n\'; exit; }}\nexec {LABEL}'))
@@ -237,7 +256,7 @@ def the_whole_program_says_the_same():
     equal(held["same label with counters >= 98 %, near thresholds left out"], False, "label promise")
     for word in ("true", "latency/underfilled WRONG", "unknown/latency ?", "(near)", "85.4", "cut: nothing"):
         check(word in text, f"{word!r} is not in the text:", text)
-    equal(sorted(p.name for p in (where / "out").iterdir()), ["evidence.tar.gz", "log.txt", "validate.json", "validate.txt"], "files left")
+    equal(sorted(p.name for p in (where / "out").iterdir()), ["evidence-true.tar.xz", "log.txt", "validate.json", "validate.txt"], "files left")
     words = [json.loads(line) for line in (where / "calls").read_text().splitlines()][-1]
     option = lambda name: words[words.index(name) + 1]  # noqa: E731
     # of 400 kernels 270 are steady, 27 in each of ten steps: 130 before and one step; the rarest comes once a step
@@ -248,22 +267,22 @@ def the_whole_program_says_the_same():
 
 
 def each_group_takes_one_pass():
-    _, _, results, _ = stand_ins(most=7)
+    _, _, results, _ = stand_ins(most=8)
     passes = {tuple(group["units"]): group["passes"] for group in results["groups"]}
-    equal(passes, {("tensor", "fma", "alu", "fp64", "xu"): [1], ("dram_read", "dram_write", "dram_any", "l2", "l1"): [1]},
-          "groups: five metrics and two that are always there")
+    equal(passes, {("tensor", "fma", "dram_read", "dram_write", "l2_sectors"): [1], ("l2_tags", "l1_lsu", "l1_in"): [1],
+                   ("alu", "xu", "fp64", "l1_out", "l2_in"): [1], ("l2_out",): [1]}, "groups: five metrics and three that are always there")
     near(results["workloads"][0]["agreement"]["errors"]["dram"]["points"], (9 * 4 + 0.5 * 3 + 2 * 1.6) / 9, "DRAM error", 1e-3)
 
 
 def a_group_of_two_passes_is_a_broken_promise():
-    _, _, results, _ = stand_ins(most=2)
+    _, _, results, _ = stand_ins(most=3)
     check(any(p["what"].startswith("one pass") and p["held"] is False for p in results["promises"]), results["promises"])
 
 
 def a_metric_that_ncu_refuses_is_replaced():
     _, _, results, _ = stand_ins(most=100, bad=(METRICS["dram_read"][0], METRICS["xu"][0]))
-    equal(len(results["groups"]), 1, "groups")
-    metrics = results["groups"][0]["metrics"]
+    equal(len(results["groups"]), 2, "groups")
+    metrics = [metric for group in results["groups"] for metric in group["metrics"]]
     check(METRICS["dram_read"][1] in metrics and METRICS["xu"][0] not in metrics, metrics)
     check(results["workloads"], results["cut"])
 
@@ -327,7 +346,7 @@ def a_simulated_run_agrees_with_its_truth():
     shapes = {op["name"]: (op["grid"], op["block"]) for op in ops if op.get("kind") == "kernel"}
     equal(set(shapes), set(TRUTH), "kernels of the loop")
     launches = [{"name": name, "grid": tuple(shapes[name][0]), "block": tuple(shapes[name][1]), "duration": us * 1e3, "waves": 4.0,
-                 **dict.fromkeys(("tensor", "fma", "alu", "fp64", "xu", "l2", "l1"), 0.0), **TRUTH[name]}
+                 **parts_of(dict.fromkeys(agreement.UNITS, 0.0) | TRUTH[name])}
                 for name, us in (("kernel_0", 170), ("kernel_1", 60), ("kernel_2", 35)) for _ in range(5)]
     ncu = stand_in_ncu(where, launches, 100)
     table = (where / "table").read_text()
@@ -348,7 +367,7 @@ def a_simulated_run_agrees_with_its_truth():
     return f"tensor within {agreed['errors']['tensor']['points']:.2f}, DRAM within {agreed['errors']['dram']['points']:.2f} points"
 
 
-main(reads_what_ncu_prints, means_are_weighted_by_duration, agreement_is_as_by_hand, the_whole_program_says_the_same, each_group_takes_one_pass,
+main(reads_what_ncu_prints, units_come_of_their_parts, means_are_weighted_by_duration, agreement_is_as_by_hand, the_whole_program_says_the_same, each_group_takes_one_pass,
      a_group_of_two_passes_is_a_broken_promise, a_metric_that_ncu_refuses_is_replaced,
      micro_kernels_are_held_against_how_they_are_built, what_does_not_fit_is_named, results_are_merged,
      without_anything_it_says_why, a_simulated_run_agrees_with_its_truth)
