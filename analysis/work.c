@@ -55,7 +55,8 @@ static double flops_of(const struct work_run *run)
 		const struct kernel_report *k = &run->device->kernels[i];
 
 		all += (double)k->busy_ns;
-		if (!k->flops.known)
+		/* Estimates by counters are of how long kernels ran as much as of their work. */
+		if (!k->flops.known || k->flops_source != EVIDENCE_LIBRARY)
 			continue;
 		covered += (double)k->busy_ns;
 		flops += k->flops.value * (double)k->launches;

@@ -59,9 +59,11 @@ static void fill(struct run *run, uint32_t batch, bool flops, bool copies)
 	run->kernel[1] = kernel("relu", 8 * batch, 200000);
 	run->kernel[2] = kernel("norm", 4 * batch, 200000);
 	run->kernel[3] = kernel("adam", 640, 100000);
-	if (flops)
+	if (flops) {
 		run->kernel[0].flops =
 			(struct measure){true, 1e9 * batch, 1e9 * batch, 1e9 * batch};
+		run->kernel[0].flops_source = EVIDENCE_LIBRARY;
+	}
 	run->copy = (struct copy_report){
 		.direction = "host to device", .count = 100, .bytes = 409600 * (uint64_t)batch};
 	run->device = (struct device_report){.kernels = run->kernel,
@@ -90,6 +92,20 @@ static void test_flops_come_first_and_grids_agree(void **state)
 	assert_int_equal(work.agrees, WORK_GRIDS);
 	assert_int_equal(work.confidence, CONFIDENCE_HIGH);
 	assert_true(fabs(work.amount[1] - 2) < 1e-9);
+}
+
+static void test_estimates_of_flops_do_not_count(void **state)
+{
+	struct run a, b;
+	const struct work_run of[] = {{&a.device, 100}, {&b.device, 100}};
+	struct work work;
+
+	(void)state;
+	fill(&a, 32, true, false);
+	fill(&b, 64, true, false);
+	b.kernel[0].flops_source = EVIDENCE_COUNTERS;
+	assert_true(work_infer(of, 2, &work));
+	assert_int_equal(work.source, WORK_GRIDS);
 }
 
 static void test_grids_without_flops(void **state)
@@ -170,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_the_user_says),
 		cmocka_unit_test(test_flops_come_first_and_grids_agree),
+		cmocka_unit_test(test_estimates_of_flops_do_not_count),
 		cmocka_unit_test(test_grids_without_flops),
 		cmocka_unit_test(test_copies_alone_are_a_guess),
 		cmocka_unit_test(test_kernels_that_disagree_do_not_vote),
