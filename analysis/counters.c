@@ -81,7 +81,11 @@ static struct device_counters *make_device(const struct counters *c, unsigned in
 	if (!d)
 		return NULL;
 	for (unsigned m = 0; m < METRICS; m++) {
-		options.metric[m] = (struct attribute_metric){ATTRIBUTE_PERCENT, 100};
+		options.metric[m] = (struct attribute_metric){
+			.kind = ATTRIBUTE_PERCENT,
+			.most = 100,
+			.maximum = m == L1 || m == L2,
+		};
 		d->slot[m].slot = -1;
 	}
 	/* the recorder gives set number index + 1 to a device */
