@@ -103,7 +103,22 @@ static struct device_counters *make_device(const struct counters *c, unsigned in
 	return NULL;
 }
 
-struct counters *counters_create(struct trace *trace, const struct clock *clock)
+/* Samples over lost records say nothing of the kernels whose records are there. */
+static int add_holes(struct counters *c, const struct blind *blind)
+{
+	for (unsigned i = 0; i < COUNTERS_DEVICES; i++)
+		for (size_t k = 0; c->device[i] && k < blind->count; k++) {
+			const struct blind_stretch *s = &blind->stretch[k];
+
+			if (!s->thread &&
+			    attribute_add_hole(c->device[i]->attribute, s->begin_ns, s->end_ns))
+				return -1;
+		}
+	return 0;
+}
+
+struct counters *counters_create(struct trace *trace, const struct clock *clock,
+				 const struct blind *blind)
 {
 	struct counters *c;
 	size_t samples = 0;
@@ -125,7 +140,10 @@ struct counters *counters_create(struct trace *trace, const struct clock *clock)
 		if (index < COUNTERS_DEVICES && !c->device[index])
 			c->device[index] = make_device(c, index);
 	}
-	return c;
+	if (!add_holes(c, blind))
+		return c;
+	counters_destroy(c);
+	return NULL;
 }
 
 void counters_destroy(struct counters *c)

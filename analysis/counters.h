@@ -3,6 +3,7 @@
 #define COUNTERS_H
 
 #include "attribute.h"
+#include "blind.h"
 #include "decide.h"
 #include "timeline.h"
 
@@ -18,8 +19,12 @@ struct kernel_counters {
 
 struct counters;
 
-/* NULL if the trace has no samples, or without memory. Keeps trace and clock by reference. */
-struct counters *counters_create(struct trace *trace, const struct clock *clock);
+/*
+ * NULL if the trace has no samples, or without memory. Keeps trace and clock by reference. Samples over `blind`, where records were
+ * lost, are left out.
+ */
+struct counters *counters_create(struct trace *trace, const struct clock *clock,
+				 const struct blind *blind);
 void counters_destroy(struct counters *counters);
 
 /* Every operation, in the order of begin; samples come from the trace by themselves. 0, or -1 without memory. */

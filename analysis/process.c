@@ -202,8 +202,8 @@ static int run(struct work *w)
 	const struct vocabulary *v = &w->trace.vocabulary;
 
 	if (clock_init(&w->clock, v->clock, v->clock_count) ||
-	    survey_init(&w->survey, &w->trace, &w->clock) ||
-	    blind_init(&w->blind, &w->trace, &w->clock))
+	    blind_init(&w->blind, &w->trace, &w->clock) ||
+	    survey_init(&w->survey, &w->trace, &w->clock, &w->blind))
 		return -1;
 	read_library(w);
 	if (find_steps(w))
