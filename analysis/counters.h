@@ -46,6 +46,9 @@ void counters_decide_input(const struct kernel_counters *found, struct decide_in
 /* DRAM reads and writes together. */
 struct measure counters_dram(const struct kernel_counters *found);
 
+/* SM clock in Hz while SMs were active: mean, and between which bounds nine of ten samples were if they spread normally. */
+struct measure counters_sm_clock(const struct counters *counters, unsigned device);
+
 /*
  * SM activity in samples in which nothing of ours ran, % of peak; 0 if there are too few of them. Above COUNTERS_FOREIGN_PCT
  * somebody shares the device: then samples are not ours alone, and idle time may be somebody else's work.

@@ -28,6 +28,8 @@ enum slot {
 	SLOTS
 };
 
+#define SM_CLOCK 10 /* its slot */
+
 /* What each kind of kernel does to each unit, in per cent. */
 static const double truth[3][SLOTS] = {
 	{[DRAM_READ] = 8, [DRAM_WRITE] = 4, [TENSOR] = 92, [SM_ACTIVE] = 100, [L2] = 40, [L1] = 95},
@@ -82,6 +84,8 @@ static void add_samples(struct trace_builder *b, const struct run *run, uint64_t
 		}
 		for (unsigned s = 0; s < SLOTS; s++)
 			value[s] = (uint64_t)(sum[s] * 100 + 0.5);
+		/* an idle GPU has another clock, which says nothing */
+		value[SM_CLOCK] = sum[SM_ACTIVE] >= 50 ? 140000 : 60000;
 		builder_sample(b, t, SAMPLE_NS, value);
 	}
 }
@@ -115,6 +119,7 @@ static void build(struct trace_builder *b, bool sampled, enum loss loss)
 		for (unsigned s = 0; s < SLOTS; s++)
 			if (metric[s])
 				builder_metric(b, s, metric[s]);
+		builder_metric(b, SM_CLOCK, "sm_clock");
 	}
 	for (unsigned i = 0; i < KERNELS; i++) {
 		builder_call(b, &(struct builder_call){.thread = thread,
@@ -178,6 +183,9 @@ static void samples_tell_each_kernel_s_units(void **state)
 	assert_true(k->bytes.known);
 	k = kernel_named(&report, "small_main");
 	assert_int_equal(k->verdict.leaf, LEAF_LATENCY);
+	assert_true(report.processes[0].devices[0].sm_clock_hz.known);
+	assert_float_equal(report.processes[0].devices[0].sm_clock_hz.value, 1400, 1e-6);
+	assert_float_equal(report.processes[0].devices[0].sm_clock_hz.low, 1400, 1e-6);
 	report_fini(&report);
 	builder_fini(&b);
 }
@@ -194,6 +202,7 @@ static void without_samples_nothing_is_invented(void **state)
 	k = kernel_named(&report, "mma_main");
 	assert_false(k->tensor_pct.known);
 	assert_false(k->bytes.known);
+	assert_false(report.processes[0].devices[0].sm_clock_hz.known);
 	assert_int_not_equal(k->evidence, EVIDENCE_COUNTERS);
 	report_fini(&report);
 	builder_fini(&b);
