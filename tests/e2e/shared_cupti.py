@@ -95,7 +95,7 @@ def faults_reach_it_as_they_are():
         script = SCRIPT + f"fail {function} 1 15 forever\n"
         result = run("profiler", "clock=1", script=script)
         equal(result.status, 1, f"{function}: exit status ({result.err})")
-        check("15" in result.err, result.err)
+        check("15" in result.out + result.err, result.out, result.err)
 
 
 main(both_get_all_over_three_sessions, its_first_session_may_come_before_cuda, a_long_session_comes_in_many_buffers,
