@@ -9,6 +9,14 @@
  * overflow. */
 #define DRIFT_MOST 256.0
 
+/*
+ * A profiler in the program may give CUPTI a clock of its own (PyTorch's gives it the processor's time stamp
+ * counter), and from then on all times are that clock's. Its values are far from those before.
+ */
+#define OTHER_CLOCK_NS (86400 * UINT64_C(1000000000))
+/* Times just before a clock's first reading are its own. */
+#define LEAD_NS UINT64_C(2000000000)
+
 static int by_host(const void *a, const void *b)
 {
 	const struct clock_row *x = a, *y = b;
@@ -28,24 +36,67 @@ static double drift_between(const struct clock_row *a, const struct clock_row *b
 	return fmin(((double)(b->host_ns - a->host_ns) - device) / device, DRIFT_MOST);
 }
 
-/* Appends the reading; pieces that it contradicts, because the device's clock was set back, end
- * where it begins. */
-static void add_piece(struct clock *clock, const struct clock_row *row, double drift)
+/* Appends the reading to the pieces from `first` on; those that it contradicts, because the
+ * device's clock was set back, end where it begins. */
+static void add_piece(struct clock *clock, size_t first, const struct clock_row *row, double drift)
 {
-	while (clock->count && clock->piece[clock->count - 1].device_ns >= row->device_ns)
+	while (clock->count > first && clock->piece[clock->count - 1].device_ns >= row->device_ns)
 		clock->count--;
 	clock->piece[clock->count++] = (struct clock_piece){row->device_ns, row->host_ns, drift};
+}
+
+/* Another clock altogether, and not the same one registered again. */
+static bool is_other_clock(const struct clock_row *a, const struct clock_row *b)
+{
+	uint64_t step = b->device_ns > a->device_ns ? b->device_ns - a->device_ns
+						    : a->device_ns - b->device_ns;
+
+	return a->reason == BST_ENUM_CLOCK_REASON_BEFORE_CHANGE &&
+	       b->reason == BST_ENUM_CLOCK_REASON_AFTER_CHANGE && step > OTHER_CLOCK_NS;
+}
+
+/*
+ * The pieces of one clock: rows [from, to). It begins a little before its first reading, and goes on
+ * after its last as before.
+ */
+static void add_clock(struct clock *clock, const struct clock_row *rows, size_t from, size_t to,
+		      bool alone)
+{
+	size_t first = clock->count;
+	double drift = 0;
+
+	for (size_t i = from; i < to; i++) {
+		drift = i + 1 < to ? drift_between(&rows[i], &rows[i + 1]) : alone ? 0 : drift;
+		if (i == from && !alone) {
+			uint64_t lead = rows[i].device_ns < LEAD_NS ? rows[i].device_ns : LEAD_NS;
+			struct clock_row before = rows[i];
+			double host = (double)lead * (1 + drift);
+
+			before.device_ns -= lead;
+			before.host_ns -= fmin(host, (double)before.host_ns);
+			add_piece(clock, first, &before, drift);
+		}
+		add_piece(clock, first, &rows[i], drift);
+	}
+}
+
+static int by_device(const void *a, const void *b)
+{
+	const struct clock_piece *x = a, *y = b;
+
+	return (x->device_ns > y->device_ns) - (x->device_ns < y->device_ns);
 }
 
 int clock_init(struct clock *clock, const struct clock_row *rows, size_t count)
 {
 	struct clock_row *sorted;
+	size_t from = 0;
 
 	memset(clock, 0, sizeof(*clock));
 	if (!count)
 		return 0;
 	sorted = malloc(count * sizeof(*sorted));
-	clock->piece = malloc(count * sizeof(*clock->piece));
+	clock->piece = malloc(2 * count * sizeof(*clock->piece));
 	if (!sorted || !clock->piece) {
 		free(sorted);
 		clock_fini(clock);
@@ -54,12 +105,14 @@ int clock_init(struct clock *clock, const struct clock_row *rows, size_t count)
 	memcpy(sorted, rows, count * sizeof(*sorted));
 	qsort(sorted, count, sizeof(*sorted), by_host);
 	for (size_t i = 0; i < count; i++) {
-		double drift = i + 1 < count ? drift_between(&sorted[i], &sorted[i + 1]) : 0;
-
-		add_piece(clock, &sorted[i], drift);
 		if (sorted[i].error_ns > clock->error_ns)
 			clock->error_ns = sorted[i].error_ns;
+		if (i + 1 < count && !is_other_clock(&sorted[i], &sorted[i + 1]))
+			continue;
+		add_clock(clock, sorted, from, i + 1, from == 0 && i + 1 == count);
+		from = i + 1;
 	}
+	qsort(clock->piece, clock->count, sizeof(*clock->piece), by_device);
 	free(sorted);
 	return 0;
 }

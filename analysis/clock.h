@@ -22,7 +22,8 @@ struct clock {
  * Builds the conversion; -1 without memory. Without any reading clock->count is 0 and times are
  * left as they are: they cannot be compared with the host's. A jump of the device's clock between
  * two readings is spread between them (FORMAT.md section 5); where it went back, the readings that
- * exist twice are taken as those after the jump.
+ * exist twice are taken as those after the jump. Where the recorder says that the clock was changed
+ * for another, by more than a day, each one's times are converted by its own readings.
  */
 int clock_init(struct clock *clock, const struct clock_row *rows, size_t count);
 void clock_fini(struct clock *clock);
@@ -41,7 +42,7 @@ uint64_t clock_host_far(const struct clock *clock, uint64_t device_ns, struct cl
 
 /*
  * Converts one time. *cursor makes the next, near one fast. Never wraps: stops at 0 and UINT64_MAX.
- * Never goes back where the device's time does not.
+ * Never goes back where the device's time does not, but from one clock to another.
  */
 static inline uint64_t clock_host(const struct clock *clock, uint64_t device_ns,
 				  struct clock_cursor *cursor)

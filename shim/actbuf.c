@@ -132,9 +132,15 @@ int actbuf_take(enum actbuf_reader reader, struct actbuf *out)
 		out->valid_bytes = s->valid_bytes;
 		out->context = s->context;
 		out->stream = s->stream;
+		out->order = atomic_load_explicit(&s->order, memory_order_relaxed);
 		return 1;
 	}
 	return 0;
+}
+
+uint64_t actbuf_completions(void)
+{
+	return atomic_load(&completions);
 }
 
 void actbuf_release(enum actbuf_reader reader, uint8_t *buffer)

@@ -24,6 +24,7 @@ struct actbuf {
 	size_t valid_bytes;
 	void *context; /* as CUPTI gave it */
 	uint32_t stream;
+	uint64_t order; /* of completion, from 0 */
 };
 
 /* Maps the pool; 0, or -1 without memory. */
@@ -44,6 +45,9 @@ int actbuf_take(enum actbuf_reader reader, struct actbuf *out);
 
 /* The reader has finished. After the last one it is zeroed, and may be filled again. */
 void actbuf_release(enum actbuf_reader reader, uint8_t *buffer);
+
+/* The order of the next completion. */
+uint64_t actbuf_completions(void);
 
 /* Is this pointer one of the pool's? (The spare is not.) */
 int actbuf_owns(const uint8_t *buffer);

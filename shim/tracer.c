@@ -57,6 +57,9 @@ static struct {
 } clock_changes[CLOCK_CHANGES];
 static _Atomic unsigned clock_changes_made;
 static unsigned clock_changes_taken; /* writer thread */
+/* Buffers from this one on have the new clock's times; 0 = it never changed. */
+static _Atomic uint64_t new_clock_from;
+static uint64_t clock_written; /* the change that chunks were ended for; writer thread */
 
 #define CLOCK_TRIES 4
 
@@ -504,6 +507,8 @@ void tracer_clock_changes(enum bst_enum when)
 	if (atomic_load(&clock_changes[at].ready))
 		return;
 	tracer_read_clocks(clock_changes[at].row, when);
+	if (when == BST_ENUM_CLOCK_REASON_AFTER_CHANGE)
+		atomic_store(&new_clock_from, actbuf_completions() + 1);
 	atomic_store_explicit(&clock_changes[at].ready, 1, memory_order_release);
 }
 
@@ -519,6 +524,17 @@ static void write_clock_changes(struct output *output)
 	}
 }
 
+/* Times of two clocks never share a chunk, so that each has an order. */
+static void end_clock(struct output *output, uint64_t order)
+{
+	uint64_t from = atomic_load(&new_clock_from);
+
+	if (from == clock_written || order + 1 < from)
+		return;
+	clock_written = from;
+	output_flush(output);
+}
+
 void tracer_drain(struct output *output)
 {
 	struct actbuf buffer;
@@ -526,6 +542,7 @@ void tracer_drain(struct output *output)
 	if (tracer_state() == TRACER_UNTRIED || !cupti.cuptiActivityGetNextRecord)
 		return;
 	while (actbuf_take(ACTBUF_OURS, &buffer)) {
+		end_clock(output, buffer.order);
 		if (buffer.valid_bytes)
 			decode(output, &buffer);
 		count_dropped(buffer.context, buffer.stream);

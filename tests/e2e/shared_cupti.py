@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 """A program with a profiler of its own (tests/apps/profiler.c, which uses CUPTI as PyTorch's Kineto does): it gets all that it gets
 without us, and so do we, in either order and over repeated sessions."""
-from lib import as_alone, check, equal, main, need_sim, run
+import json
+import re
+import subprocess
+
+from lib import BUILD, as_alone, check, equal, main, need, need_sim, run
 
 need_sim("profiler")
+need(BUILD / "boundshim")
 SCRIPT = "kernel * duration=20us\n"
 
 
@@ -12,6 +17,11 @@ def compare(*options, alone=None, **env):
     equal(without.status, 0, f"{options}: status alone ({without.err})")
     check("kernels 0" not in without.out and without.out, f"{options}: it profiles nothing alone: {without.out}")
     return as_alone(run("profiler", *options, env={f"BOUNDSHIM_{k}": v for k, v in env.items()}, script=SCRIPT), without), without
+
+
+def report(result):
+    done = subprocess.run([BUILD / "boundshim", "report", "--format", "json", result.traces[0]], capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(done.stdout)["processes"][0]
 
 
 def recorded_whole(result, launches):
@@ -81,12 +91,27 @@ def it_goes_on_after_our_window():
 
 
 def a_clock_of_its_own_is_told():
-    result, _ = compare("clock=1", "sessions=1")
-    reasons = [row["reason"] for row in result.trace()["clock"]]
-    at = reasons.index(3) if 3 in reasons else -1
-    check(at >= 0 and reasons[at + 1] == 4, f"readings around the change: {reasons}")
-    before, after = result.trace()["clock"][at:at + 2]
-    check(abs(after["host"] - before["host"]) < 50_000_000 and before["device"] > 10**18 > after["device"], before, after)
+    """From the change on all times are that clock's, twice as fast: both are converted, each by its own readings."""
+    for early in (0, 1):
+        options = ("clock=1", "sessions=2", "launches=8000", f"early={early}")
+        alone = run("profiler", *options, preload=False, script=SCRIPT)
+        result = run("profiler", *options, script=SCRIPT)
+        # interpolated, so not the same to the nanosecond
+        times = [[int(ns) for ns in re.findall(r"of (\d+) ns", text)] for text in (alone.out, result.out)]
+        equal(*(re.sub(r"of \d+ ns", "", text) for text in (result.out, alone.out)), "what it got")
+        check(all(39_000 < ns < 41_000 for ns in sum(times, [])), f"durations by its clock: {times}")
+        trace = result.trace()
+        clock = trace["clock"]
+        at = [row["reason"] for row in clock].index(3)
+        equal(clock[at + 1]["reason"], 4, "the reading after the change")
+        check(abs(clock[at + 1]["host"] - clock[at]["host"]) < 50_000_000 and clock[at]["device"] > 10**18 > clock[at + 1]["device"], clock)
+        process = report(result)
+        coverage, device = process["coverage"], process["devices"][0]
+        equal((coverage["kernels"], coverage["kernels_explained"]), ((5 - early) * 8000,) * 2, "kernels, explained")
+        for kernel in device["kernels"]:
+            check(abs(kernel["mean_ns"] - 20_000) < 100, f"{kernel['name']}: {kernel['mean_ns']} ns")
+        spent = max(row["begin"] for row in trace["call"]) - min(row["begin"] for row in trace["call"])
+        check(0.9 * spent < device["whole"]["window_ns"] < 1.3 * spent, f"window {device['whole']['window_ns']}, calls over {spent}")
 
 
 def faults_reach_it_as_they_are():

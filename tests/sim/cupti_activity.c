@@ -142,10 +142,40 @@ static void unlink_buffer(struct buffer *buffer)
 	}
 }
 
+/* A clock of the program's: its value now, and at its registration, whence its rate. */
+struct own_clock {
+	bool set;
+	double rate;
+	uint64_t now, value;
+};
+static uint64_t registered_at, registered_value;
+
+static struct own_clock read_own_clock(void)
+{
+	struct own_clock c = {.set = timestamp != NULL, .rate = 1};
+
+	if (!c.set)
+		return c;
+	c.value = timestamp();
+	c.now = cupti_core()->clock->realtime(cupti_core()->clock->now());
+	if (c.now > registered_at + 100000)
+		c.rate = (double)(c.value - registered_value) / (double)(c.now - registered_at);
+	return c;
+}
+
+/* As CUPTI does: interpolated, when records are handed over. */
+static uint64_t by_clock(const struct own_clock *c, uint64_t sim_ns)
+{
+	uint64_t real = cupti_core()->clock->realtime(sim_ns);
+	double value = (double)c->value + ((double)real - (double)c->now) * c->rate;
+
+	return c->set ? (uint64_t)(value > 1 ? value : 1) : real;
+}
+
 /* What still runs is given without its end, once: its record will not come again. */
 static void take_back_times(struct buffer *buffer, uint64_t now)
 {
-	int64_t shift = timestamp ? (int64_t)(timestamp() - cupti_core()->clock->realtime(now)) : 0;
+	struct own_clock own = read_own_clock();
 	uint64_t *start, *end;
 	size_t bytes;
 
@@ -165,9 +195,9 @@ static void take_back_times(struct buffer *buffer, uint64_t now)
 				((sim_kernel_record *)record)->completed = 0;
 		}
 		if (*start && *start < UINT64_MAX / 2)
-			*start = (uint64_t)((int64_t)cupti_core()->clock->realtime(*start) + shift);
+			*start = by_clock(&own, *start);
 		if (*end && *end < UINT64_MAX / 2)
-			*end = (uint64_t)((int64_t)cupti_core()->clock->realtime(*end) + shift);
+			*end = by_clock(&own, *end);
 	}
 }
 
@@ -839,6 +869,8 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f
 	note("cuptiActivityRegisterTimestampCallback", 1);
 	take();
 	timestamp = function;
+	registered_value = function();
+	registered_at = cupti_core()->clock->realtime(cupti_core()->clock->now());
 	give();
 	return CUPTI_SUCCESS;
 }

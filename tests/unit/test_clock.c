@@ -80,6 +80,27 @@ static void a_step_back_takes_the_later_reading(void **state)
 	assert_int_equal(convert(rows, 4, DEVICE + 9 * SECOND), 16 * SECOND + 1000);
 }
 
+/* Two and a half ticks a nanosecond from the change on, counted from the start of the machine. */
+static void another_clock_goes_by_its_own_readings(void **state)
+{
+	struct clock_row rows[] = {
+		{DEVICE, 5 * SECOND, 0, 1},
+		{DEVICE + 10 * SECOND, 15 * SECOND, 0, 3},
+		{7000 * SECOND, 15 * SECOND + 1000, 0, 4},
+		{7025 * SECOND, 25 * SECOND + 1000, 0, 2},
+	};
+
+	(void)state;
+	assert_int_equal(convert(rows, 4, DEVICE + 3 * SECOND), 8 * SECOND);
+	assert_int_equal(convert(rows, 4, DEVICE - SECOND / 2), 4 * SECOND + SECOND / 2);
+	assert_int_equal(convert(rows, 4, 7005 * SECOND), 17 * SECOND + 1000);
+	/* what began a little before the change was finished by the new clock */
+	assert_int_equal(convert(rows, 4, 7000 * SECOND - SECOND / 2),
+			 15 * SECOND + 1000 - SECOND / 5);
+	/* after its last reading it ticks as before */
+	assert_int_equal(convert(rows, 4, 7030 * SECOND), 27 * SECOND + 1000);
+}
+
 static void it_never_goes_back_and_never_wraps(void **state)
 {
 	(void)state;
@@ -124,6 +145,7 @@ int main(void)
 		cmocka_unit_test(between_readings_it_is_a_line),
 		cmocka_unit_test(a_step_forward_is_taken_out),
 		cmocka_unit_test(a_step_back_takes_the_later_reading),
+		cmocka_unit_test(another_clock_goes_by_its_own_readings),
 		cmocka_unit_test(it_never_goes_back_and_never_wraps),
 		cmocka_unit_test(without_readings_times_stay),
 	};
