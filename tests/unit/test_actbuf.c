@@ -160,13 +160,14 @@ static void *fill_buffers(void *unused)
 	(void)unused;
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		uint8_t *p = actbuf_request();
-		size_t number = (size_t)(p - base) / ACTBUF_BYTES;
+		size_t number;
 
 		if (!p) {
 			refused++;
 			sched_yield();
 			continue;
 		}
+		number = (size_t)(p - base) / ACTBUF_BYTES;
 		if (atomic_fetch_add(&in_use[number], 1) != 0)
 			shared++;
 		p[8] = (uint8_t)i;
