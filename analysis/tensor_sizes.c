@@ -9,6 +9,9 @@
 
 #define SOFTMAX_ROW 1024 /* up to it: softmax_warp_forward (PyTorch, PersistentSoftmax.cuh) */
 #define ALIKE 0.05
+/* Of the launches in question: fewer are trials, by which cuDNN's benchmark mode finds the fastest
+ * kernel. */
+#define TRIALS 0.02
 
 static bool alike(double a, double b)
 {
@@ -70,7 +73,8 @@ static struct tally products_with_rows(const struct library *l, double rows, dou
 	return tally;
 }
 
-static struct tally convolutions_with(const struct library *l, const struct batch_norm_grid *grid)
+static struct tally convolutions_with(const struct library *l, const struct batch_norm_grid *grid,
+				      double launches)
 {
 	struct tally tally = {0};
 	size_t count;
@@ -80,6 +84,7 @@ static struct tally convolutions_with(const struct library *l, const struct batc
 		const struct library_shape *shape = library_shape(l, stat[i].shape);
 
 		if (shape && shape->operation == BST_ENUM_OPERATION_CONV_FORWARD &&
+		    (double)stat[i].launches > TRIALS * launches &&
 		    (double)shape->n > grid->channels_over &&
 		    (double)shape->n <= grid->channels_most &&
 		    (double)shape->m > grid->elements_over &&
@@ -107,7 +112,7 @@ struct tensor_sizes tensor_sizes_of(const struct tensor_sources *sources, uint32
 			sizes.row = tally.least;
 	}
 	if (sources->library && batch_norm_grid_of(s, &grid)) {
-		tally = convolutions_with(sources->library, &grid);
+		tally = convolutions_with(sources->library, &grid, launches);
 		if (alike(tally.launches, launches))
 			sizes.channel = tally.sum / tally.launches;
 	}

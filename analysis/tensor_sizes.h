@@ -37,7 +37,7 @@ struct tensor_sources tensor_sources_of(const struct vocabulary *v,
  * PyTorch takes other kernels, fits within 5 % of the launches.
  *
  * Batch norm: the convolutions before it have its channels as filters and as many outputs a channel
- * as its grid allows. Known where they run as often, within 5 %.
+ * as its grid allows. Known where they run as often, within 5 % and but for trials.
  */
 struct tensor_sizes tensor_sizes_of(const struct tensor_sources *sources, uint32_t signature);
 
