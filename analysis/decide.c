@@ -10,8 +10,8 @@
  * tensor pipe 95 %, L1 98 % on an H200, and it is the pipe that binds). And a kernel shorter than
  * three launch floors counts as too small, whatever its grid.
  *
- * Without utilisations: decide.h. That waves < 1 tells underfilled of kernels that do not multiply, and
- * nothing of those that do, is from ncu on BERT (data/h200-bert): 80 % of the time of the former was
+ * Without utilisations: decide.h. That waves < 1 tells underfilled of kernels but GEMMs, and nothing
+ * of those, is from ncu on BERT (data/h200-bert): 80 % of the time of the former was
  * below 60 %, and half of the latter's. All of the time of kernels on fewer than 60 % of the SMs, or
  * that short, was.
  */
@@ -115,7 +115,7 @@ static struct decision decide_idle(const struct decide_input *in, double confide
 	if (in->evidence != EVIDENCE_COUNTERS) {
 		if (nearly_short(in) && !too_small(in))
 			return unknown();
-		confidence = fmin(confidence, 0.7);
+		confidence = fmin(confidence, in->evidence == EVIDENCE_LIBRARY ? 0.6 : 0.7);
 	}
 	d = label(too_small(in) || too_short(in) ? LEAF_UNDERFILLED : LEAF_LATENCY, confidence,
 		  in->evidence);
@@ -154,6 +154,12 @@ static struct decision decide_bytes(const struct decide_input *in)
 	return d;
 }
 
+/* A GEMM on most of the SMs. */
+static bool may_be_busy(const struct decide_input *in)
+{
+	return in->prior == LEAF_COMPUTE || in->prior == LEAF_CACHE;
+}
+
 /* By how much of the device it fills, and for how long. Unknown if that says nothing. */
 static struct decision decide_geometry(const struct decide_input *in)
 {
@@ -162,7 +168,7 @@ static struct decision decide_geometry(const struct decide_input *in)
 
 	if (few_blocks || (too_short(in) && (too_small(in) || !nearly_short(in))))
 		d = label(LEAF_UNDERFILLED, few_blocks ? 0.8 : 0.7, EVIDENCE_GEOMETRY);
-	else if (too_small(in) && !in->multiplies)
+	else if (too_small(in) && !may_be_busy(in))
 		d = label(LEAF_UNDERFILLED, 0.5, EVIDENCE_GEOMETRY);
 	else if (in->cached && !too_short(in))
 		d = label(LEAF_LATENCY, 0.5, EVIDENCE_GEOMETRY);
@@ -173,7 +179,8 @@ static struct decision decide_geometry(const struct decide_input *in)
 
 static struct decision decide_prior(const struct decide_input *in)
 {
-	if (in->prior == LEAF_UNKNOWN || in->prior_confidence <= 0 || too_short(in))
+	if (in->prior == LEAF_UNKNOWN || in->prior_confidence <= 0 || too_short(in) ||
+	    (too_small(in) && in->prior == LEAF_COMPUTE))
 		return unknown();
 	return label(in->prior, fmin(in->prior_confidence, 0.4), EVIDENCE_PRIOR);
 }
@@ -219,5 +226,4 @@ void decide_add(struct decide_input *sum, const struct decide_input *kernel)
 		sum->prior = LEAF_UNKNOWN;
 	sum->prior_confidence = fmin(sum->prior_confidence, kernel->prior_confidence);
 	sum->cached &= kernel->cached;
-	sum->multiplies |= kernel->multiplies;
 }

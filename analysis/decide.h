@@ -26,8 +26,7 @@ struct decide_input {
 	double floor_ns;         /* the launch floor of this device */
 	enum leaf prior;         /* what the name suggests; LEAF_UNKNOWN = nothing */
 	double prior_confidence; /* 0: such kernels only lean to it */
-	bool cached;     /* L2 can hold all that it moves, and has it from the kernels before */
-	bool multiplies; /* matrix products, convolutions, attention */
+	bool cached; /* L2 can hold all that it moves, and has it from the kernels before */
 	bool collective;
 };
 
@@ -51,8 +50,8 @@ struct decision {
  * Counters and library calls tell utilisations, and the thresholds of decide.c apply. Without them:
  *
  *   underfilled   fewer than 60 % of the SMs have a block, or it is shorter than three launch floors;
- *                 also waves < 1, unless it multiplies: a GEMM of one block on 0.97 of the SMs may
- *                 be at its peak
+ *                 also waves < 1, unless such kernels lean to compute or cache: a GEMM of one block
+ *                 on 0.97 of the SMs may be at its peak
  *   dram          the bytes that the geometry tells make 60 % of peak: surely, if even after all
  *                 hits that L2 can hold; else by the mean, if L2 does not hold all of them
  *   latency       they make less, and it fills the device; or L2 has all that it can move. Nothing

@@ -21,6 +21,11 @@ static struct measure bytes_of(const struct estimate_source *source)
 	return bytes;
 }
 
+static bool is_optimizer(const struct kernel_kind *kind)
+{
+	return !strcmp(kind->name, "optimizer");
+}
+
 /* Could L2 hold all that such a kernel can have moved in its time? Its input is what kernels just
  * before wrote, but for parameters. */
 static bool is_cached(const struct estimate_source *source, const struct kernel_kind *kind)
@@ -28,7 +33,7 @@ static bool is_cached(const struct estimate_source *source, const struct kernel_
 	const struct measure *peak = &source->peaks->of[CEILING_DRAM_READ].measure;
 
 	return kind->class != CLASS_CONTRACTION && kind->prior == LEAF_DRAM &&
-	       strcmp(kind->name, "optimizer") != 0 && peak->known &&
+	       !is_optimizer(kind) && peak->known &&
 	       STREAMED * peak->high * source->duration_ns / 1e9 <=
 		       (double)source->attributes->l2_bytes;
 }
@@ -54,7 +59,6 @@ void estimate(const struct estimate_source *source, struct decide_input *input,
 		.floor_ns = DECIDE_FLOOR_NS,
 		.prior = prior.leaf,
 		.prior_confidence = prior.confidence,
-		.multiplies = kind->class == CLASS_CONTRACTION && kind->prior != LEAF_DRAM,
 		.collective = kind->collective,
 	};
 	*bytes = bytes_of(source);
@@ -64,7 +68,8 @@ void estimate(const struct estimate_source *source, struct decide_input *input,
 		return;
 	input->cached = is_cached(source, kind);
 	input->unit_pct[UNIT_DRAM] = geometry_dram_pct(bytes, source->duration_ns, peak,
-						       (double)source->attributes->l2_bytes);
+						       (double)source->attributes->l2_bytes,
+						       is_optimizer(kind));
 	if (input->unit_pct[UNIT_DRAM].known)
 		input->evidence = EVIDENCE_GEOMETRY;
 }

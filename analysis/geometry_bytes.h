@@ -25,6 +25,8 @@
  *                                    fill the device
  *   batch_norm_*_channels_last       channels = columns; 16 rows a thread, up to 128 blocks of
  *   (Normalization.cuh)              rows; beyond, tensor_sizes.h
+ *   max_pool_*_nhwc                  positions by the grid, channels by the shared memory
+ *   (DilatedMaxPool2d.cu)
  *   layer norm, softmax of long rows a row a block, as long as tensor_sizes.h says
  *
  * `low`: what cannot be less, with partial blocks, broadcast operands and unknown types; `high`
@@ -47,11 +49,12 @@ bool batch_norm_grid_of(const struct signature *s, struct batch_norm_grid *grid)
 /*
  * DRAM utilisation, in percent of `peak` (bytes/s), of a launch that touches so many bytes in so
  * long. What the kernels before left in L2 is not read from DRAM, up to all that it holds: `low`.
- * `value` has 0.4 of its size in hits, or half of all bytes if those are fewer: on an H200 (60 MiB)
- * ncu saw 12 to 29 MB where PyTorch's pointwise kernels touch 38 to 150 MB, half of 20 to 38 MB, and
- * none of 600 MB. `high` has none.
+ * `value` has a quarter of its size in hits, or half of all bytes if those are fewer: on an H200 (60
+ * MiB) ncu saw 13 MB as the median of 19 pointwise launches of 19 to 600 MB in three workloads, most
+ * often 5 to 22. `high` has none. With `cold`, nothing before has just written it (parameters,
+ * gradients and state of an optimizer), and `value` has no hits either.
  */
 struct measure geometry_dram_pct(const struct measure *bytes, double duration_ns,
-				 const struct measure *peak, double l2_bytes);
+				 const struct measure *peak, double l2_bytes, bool cold);
 
 #endif
