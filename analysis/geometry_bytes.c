@@ -183,8 +183,7 @@ static struct measure cast_bytes(const struct operands *o, const struct measure 
 {
 	double all = o->input_bytes + o->output_bytes;
 
-	return measure_product(*elements, between(o->output_bytes + o->inputs * TYPE_LEAST,
-						  all - o->widest / 2,
+	return measure_product(*elements, between((o->inputs + 1) * TYPE_LEAST, all - o->widest / 2,
 						  all + TYPE_MOST - fmin(o->widest, TYPE_MOST)));
 }
 
