@@ -132,8 +132,8 @@ static void add_flops(const struct library_sum *sum, const struct library_shape 
 	found->flops = measure_exact(sum->flops / (double)sum->launches);
 	if (found->pipe == CEILING_COUNT)
 		return;
-	found->flops_pct = percent_of(1e9 * sum->flops / sum->total_ns,
-				      &ceilings->of[found->pipe].measure);
+	found->flops_pct =
+		percent_of(1e9 * sum->flops / sum->total_ns, &ceilings->of[found->pipe].measure);
 	if (is_attention(shape))
 		found->flops_pct = attention_pct(found->flops_pct,
 						 attention_most(shape, found->pipe, ceilings));

@@ -80,7 +80,9 @@ static bool too_small(const struct decide_input *in)
 /* Evidence of this kind, less near a threshold. */
 static double trust(const struct decide_input *in, double margin)
 {
-	double base = in->evidence == EVIDENCE_COUNTERS ? 0.9 : in->evidence == EVIDENCE_LIBRARY ? 0.8 : 0.7;
+	double base = in->evidence == EVIDENCE_COUNTERS  ? 0.9
+		      : in->evidence == EVIDENCE_LIBRARY ? 0.8
+							 : 0.7;
 
 	return margin < BAND_PCT ? 0.5 : fmin(base, 0.5 + margin / 25);
 }
@@ -213,8 +215,8 @@ void decide_add(struct decide_input *sum, const struct decide_input *kernel)
 {
 	/* Bytes by geometry say something of kernels that are nothing but memory traffic. */
 	if (sum->evidence != kernel->evidence)
-		sum->unit_pct[UNIT_DRAM].known &= sum->evidence != EVIDENCE_GEOMETRY &&
-						  kernel->evidence != EVIDENCE_GEOMETRY;
+		sum->unit_pct[UNIT_DRAM].known &=
+			sum->evidence != EVIDENCE_GEOMETRY && kernel->evidence != EVIDENCE_GEOMETRY;
 	for (unsigned u = 0; u < UNIT_COUNT; u++)
 		add_measure(&sum->unit_pct[u], &kernel->unit_pct[u], 100);
 	add_measure(&sum->waves, &kernel->waves, HUGE_VAL);

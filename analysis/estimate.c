@@ -67,9 +67,9 @@ void estimate(const struct estimate_source *source, struct decide_input *input,
 	if (input->evidence != EVIDENCE_NONE)
 		return;
 	input->cached = is_cached(source, kind);
-	input->unit_pct[UNIT_DRAM] = geometry_dram_pct(bytes, source->duration_ns, peak,
-						       (double)source->attributes->l2_bytes,
-						       is_optimizer(kind));
+	input->unit_pct[UNIT_DRAM] =
+		geometry_dram_pct(bytes, source->duration_ns, peak,
+				  (double)source->attributes->l2_bytes, is_optimizer(kind));
 	if (input->unit_pct[UNIT_DRAM].known)
 		input->evidence = EVIDENCE_GEOMETRY;
 }

@@ -198,8 +198,8 @@ static struct measure vectorized(struct name_part name, const struct signature *
 	    !array_inputs(args.arg[2], &inputs) ||
 	    !functor_operands(args.arg[1], inputs, &operands))
 		return (struct measure){0};
-	elements = elements_of(
-		s, (double)s->block[0] * (name_part_begins(args.arg[2], "at::detail") ? 4 : 8));
+	elements = elements_of(s, (double)s->block[0] *
+					  (name_part_begins(args.arg[2], "at::detail") ? 4 : 8));
 	return plain_bytes(&operands, &elements);
 }
 
@@ -237,8 +237,8 @@ static struct measure strided(struct name_part name, const struct signature *s)
 	cast = template_args_of(args.arg[2], "gpu_kernel_impl", &inner);
 	if (!cast && !template_args_of(args.arg[2], "gpu_kernel_impl_nocast", &inner))
 		return (struct measure){0};
-	if (!inner.count || (!wrapper_operands(inner.arg[0], &o) &&
-			     !lambda_operands(inner.arg[0], &o)))
+	if (!inner.count ||
+	    (!wrapper_operands(inner.arg[0], &o) && !lambda_operands(inner.arg[0], &o)))
 		return (struct measure){0};
 	elements = elements_of(s, (double)threads * (double)values);
 	return measure_product(elements,
@@ -316,9 +316,8 @@ static struct measure reduction(struct name_part name, const struct signature *s
 	if (parts < 2 || parts >= ceil(room / (double)s->grid[0]) || bytes <= 0)
 		return (struct measure){0};
 	elements = (double)s->grid[0] * threads * 16 * (double)outputs;
-	return measure_scaled(between(elements * (parts - 1) / 2, elements * parts,
-				      elements * parts),
-			      bytes);
+	return measure_scaled(
+		between(elements * (parts - 1) / 2, elements * parts, elements * parts), bytes);
 }
 
 /* flexible_launch_configs of Normalization.cuh: ELEMENTS_PER_THREAD 16, MAX_H_BLOCK 128. */

@@ -20,7 +20,7 @@ struct kernel_work {
 	struct measure flops, bytes; /* per launch */
 	enum evidence flops_source;  /* EVIDENCE_LIBRARY, .._COUNTERS; .._NONE = unknown */
 	enum evidence bytes_source;  /* also EVIDENCE_GEOMETRY */
-	enum ceiling pipe; /* that does the arithmetic; CEILING_COUNT = not known */
+	enum ceiling pipe;           /* that does the arithmetic; CEILING_COUNT = not known */
 };
 
 /*

@@ -59,7 +59,8 @@ static void pointwise_kernels_move_each_tensor_once(void **state)
 {
 	static const struct launch launches[] = {
 		/* two floats in, one out: 12 bytes */
-		{NS "29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_",
+		{NS
+		 "29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_",
 		 {3072, 1, 1},
 		 {128, 1, 1},
 		 0,
@@ -78,9 +79,10 @@ static void pointwise_kernels_move_each_tensor_once(void **state)
 		 3072 * 1024 * 6.0,
 		 3072 * 1024 * 6.0},
 		/* a mask of bool and bf16 in, bf16 out: 5 */
-		{NS "29vectorized_elementwise_kernelILi8EZNS0_43_GLOBAL__N__50f1b6c4_10_Dropout_cu_"
-		    "0e96ed3819masked_scale_kernelIbN3c108BFloat16EfEEvRNS_6TensorERKS6_S9_T1_EUlS5_bE_"
-		    "St5arrayIPcLm3EEEEviT0_SA_",
+		{NS
+		 "29vectorized_elementwise_kernelILi8EZNS0_43_GLOBAL__N__50f1b6c4_10_Dropout_cu_"
+		 "0e96ed3819masked_scale_kernelIbN3c108BFloat16EfEEvRNS_6TensorERKS6_S9_T1_EUlS5_bE_"
+		 "St5arrayIPcLm3EEEEviT0_SA_",
 		 {2, 1, 1},
 		 {128, 1, 1},
 		 0,
@@ -89,9 +91,10 @@ static void pointwise_kernels_move_each_tensor_once(void **state)
 		 2048 * 5.0,
 		 2048 * 5.0},
 		/* a clamp between scalars, bf16 in and out: 4 */
-		{NS "29vectorized_elementwise_kernelILi8EZZZNS0_49_GLOBAL__N__d2ba64fb_16_TensorCompare_"
-		    "cu_71e06f4e19launch_clamp_scalarERNS_18TensorIteratorBaseEN3c106ScalarES6_NS0_"
-		    "6detail11ClampLimitsEENKUlvE_clEvENKUlvE7_clEvEUlNS5_8BFloat16EE_St5arrayIPcLm2EEEEviT0_T1_",
+		{NS
+		 "29vectorized_elementwise_kernelILi8EZZZNS0_49_GLOBAL__N__d2ba64fb_16_TensorCompare_"
+		 "cu_71e06f4e19launch_clamp_scalarERNS_18TensorIteratorBaseEN3c106ScalarES6_NS0_"
+		 "6detail11ClampLimitsEENKUlvE_clEvENKUlvE7_clEvEUlNS5_8BFloat16EE_St5arrayIPcLm2EEEEviT0_T1_",
 		 {2, 1, 1},
 		 {128, 1, 1},
 		 0,
@@ -100,7 +103,8 @@ static void pointwise_kernels_move_each_tensor_once(void **state)
 		 2048 * 4.0,
 		 2048 * 4.0},
 		/* written only: 4 */
-		{NS "29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_",
+		{NS
+		 "29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_",
 		 {2, 1, 1},
 		 {128, 1, 1},
 		 0,
@@ -119,10 +123,11 @@ static void pointwise_kernels_move_each_tensor_once(void **state)
 		 1024 * 4.0,
 		 1024 * 4.0},
 		/* bf16 twice in, once out, strides unknown: 2 to 12 */
-		{NS "18elementwise_kernelILi128ELi4EZNS0_22gpu_kernel_impl_nocastINS0_13BinaryFunctorIN3c10"
-		    "8BFloat16ES5_S5_ZNS0_67_GLOBAL__N__06c19b41_28_ActivationThresholdKernel_cu_751192d7_"
-		    "1581121threshold_kernel_implIS5_EEvRNS_18TensorIteratorBaseET_SA_EUlS5_S5_E_EEEEvS9_RKSA_"
-		    "EUliE_EEviT1_",
+		{NS
+		 "18elementwise_kernelILi128ELi4EZNS0_22gpu_kernel_impl_nocastINS0_13BinaryFunctorIN3c10"
+		 "8BFloat16ES5_S5_ZNS0_67_GLOBAL__N__06c19b41_28_ActivationThresholdKernel_cu_751192d7_"
+		 "1581121threshold_kernel_implIS5_EEvRNS_18TensorIteratorBaseET_SA_EUlS5_S5_E_EEEEvS9_RKSA_"
+		 "EUliE_EEviT1_",
 		 {2, 1, 1},
 		 {128, 1, 1},
 		 0,
@@ -157,9 +162,10 @@ static void a_cast_hides_a_type(void **state)
 {
 	static const struct launch launches[] = {
 		/* floats, of which one is of another type: 1 to 8 bytes; half as wide by value */
-		{NS "27unrolled_elementwise_kernelIZZZNS0_23direct_copy_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE1_"
-		    "clEvENKUlvE5_clEvEUlfE_St5arrayIPcLm2EELi4E23TrivialOffsetCalculatorILi1EjESB_NS0_6memory"
-		    "12LoadWithCastILi1EEENSC_13StoreWithCastILi1EEEEEviT_T0_T2_T3_T4_T5_",
+		{NS
+		 "27unrolled_elementwise_kernelIZZZNS0_23direct_copy_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE1_"
+		 "clEvENKUlvE5_clEvEUlfE_St5arrayIPcLm2EELi4E23TrivialOffsetCalculatorILi1EjESB_NS0_6memory"
+		 "12LoadWithCastILi1EEENSC_13StoreWithCastILi1EEEEEviT_T0_T2_T3_T4_T5_",
 		 {2, 1, 1},
 		 {128, 1, 1},
 		 0,
@@ -167,8 +173,9 @@ static void a_cast_hides_a_type(void **state)
 		 512 * 2.0,
 		 1024 * 6.0,
 		 1024 * 12.0},
-		{NS "27unrolled_elementwise_kernelINS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EELi4E23TrivialOffsetCalculator"
-		    "ILi2EjES7_ILi1EjENS0_6memory12LoadWithCastILi2EEENSA_13StoreWithCastILi1EEEEEviT_T0_T2_T3_T4_T5_",
+		{NS
+		 "27unrolled_elementwise_kernelINS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EELi4E23TrivialOffsetCalculator"
+		 "ILi2EjES7_ILi1EjENS0_6memory12LoadWithCastILi2EEENSA_13StoreWithCastILi1EEEEEviT_T0_T2_T3_T4_T5_",
 		 {2, 1, 1},
 		 {128, 1, 1},
 		 0,
@@ -187,8 +194,9 @@ static void lists_of_tensors_are_chunks(void **state)
 {
 	static const struct launch launches[] = {
 		/* read and written: 8 bytes */
-		{NS "57_GLOBAL__N__e658eeb9_24_ForeachBinaryOpScalar_cu_86b9896c25multi_tensor_apply_kernelINS1_18TensorList"
-		    "MetadataILi1EEENS1_21BinaryOpScalarFunctorIfLi1ELi1ELi0EEEJSt10multipliesIfEfEEEvT_T0_DpT1_",
+		{NS
+		 "57_GLOBAL__N__e658eeb9_24_ForeachBinaryOpScalar_cu_86b9896c25multi_tensor_apply_kernelINS1_18TensorList"
+		 "MetadataILi1EEENS1_21BinaryOpScalarFunctorIfLi1ELi1ELi0EEEJSt10multipliesIfEfEEEvT_T0_DpT1_",
 		 {320, 1, 1},
 		 {512, 1, 1},
 		 0,
@@ -238,7 +246,7 @@ static void a_reduction_dealt_in_the_least_parts_is_known(void **state)
 	CHECK(launches);
 }
 
-#define ELEMT                                                                                      \
+#define ELEMT                                                                                       \
 	NS "46batch_norm_backward_elemt_channels_last_kernelILi4EN3c108BFloat16EffEEvPKT0_S6_PKT1_" \
 	   "S9_PKT2_S9_S9_PS4_S7_ii"
 
@@ -265,8 +273,9 @@ static void normalisations_need_their_sizes(void **state)
 		 256 * 401408 * 6.0,
 		 256 * 401408 * 6.0},
 		/* rows of 768 floats, three tensors */
-		{NS "53_GLOBAL__N__21739cd4_20_layer_norm_kernel_cu_9c5ada8a39layer_norm_grad_input_kernel_"
-		    "vectorizedIffLb0EEEvPKT_S5_PKT0_S8_S5_PS3_i",
+		{NS
+		 "53_GLOBAL__N__21739cd4_20_layer_norm_kernel_cu_9c5ada8a39layer_norm_grad_input_kernel_"
+		 "vectorizedIffLb0EEEvPKT_S5_PKT0_S8_S5_PS3_i",
 		 {4096, 1, 1},
 		 {128, 1, 1},
 		 0,
@@ -275,8 +284,9 @@ static void normalisations_need_their_sizes(void **state)
 		 4096 * 768 * 12.0,
 		 4096 * 768 * 12.0},
 		/* bf16 in and out, and two more passes over the input */
-		{NS "43_GLOBAL__N__b6de9c8c_10_SoftMax_cu_9f978f6319cunn_SoftMaxForwardILi8EN3c108BFloat16EfS4_NS1_"
-		    "25LogSoftMaxForwardEpilogueEEEvPT2_PKT0_i",
+		{NS
+		 "43_GLOBAL__N__b6de9c8c_10_SoftMax_cu_9f978f6319cunn_SoftMaxForwardILi8EN3c108BFloat16EfS4_NS1_"
+		 "25LogSoftMaxForwardEpilogueEEEvPT2_PKT0_i",
 		 {4096, 1, 1},
 		 {1024, 1, 1},
 		 0,
@@ -284,8 +294,9 @@ static void normalisations_need_their_sizes(void **state)
 		 4096 * 30522 * 4.0,
 		 4096 * 30522 * 4.0,
 		 4096 * 30522 * 8.0},
-		{NS "43_GLOBAL__N__b6de9c8c_10_SoftMax_cu_9f978f6319cunn_SoftMaxForwardILi8EN3c108BFloat16EfS4_NS1_"
-		    "25LogSoftMaxForwardEpilogueEEEvPT2_PKT0_i",
+		{NS
+		 "43_GLOBAL__N__b6de9c8c_10_SoftMax_cu_9f978f6319cunn_SoftMaxForwardILi8EN3c108BFloat16EfS4_NS1_"
+		 "25LogSoftMaxForwardEpilogueEEEvPT2_PKT0_i",
 		 {4096, 1, 1},
 		 {1024, 1, 1},
 		 0,
@@ -294,8 +305,9 @@ static void normalisations_need_their_sizes(void **state)
 		 0,
 		 0},
 		/* 128 images of 64 channels (12288 bytes: 2 a thread, of 6), 64 x 56 outputs at most */
-		{NS "52_GLOBAL__N__e57809e0_19_DilatedMaxPool2d_cu_6258b57421max_pool_forward_nhwcIN3c108BFloat16EiEEv"
-		    "PKT_iT0_S8_S8_S8_S8_iiiiiiiiS8_S8_S8_S8_iiPS5_Pl",
+		{NS
+		 "52_GLOBAL__N__e57809e0_19_DilatedMaxPool2d_cu_6258b57421max_pool_forward_nhwcIN3c108BFloat16EiEEv"
+		 "PKT_iT0_S8_S8_S8_S8_iiiiiiiiS8_S8_S8_S8_iiPS5_Pl",
 		 {128, 1, 28},
 		 {32, 32, 1},
 		 12288,

@@ -261,9 +261,13 @@ static struct kernel_work_input work_input(const struct kernel_arithmetic *arith
 					   const struct kernel_counters *counters,
 					   const struct ceilings *peaks)
 {
-	return (struct kernel_work_input){
-		"cutlass_80_simt_sgemm", CLASS_CONTRACTION, 10e3, arithmetic, counters,
-		&no_bytes, peaks};
+	return (struct kernel_work_input){"cutlass_80_simt_sgemm",
+					  CLASS_CONTRACTION,
+					  10e3,
+					  arithmetic,
+					  counters,
+					  &no_bytes,
+					  peaks};
 }
 
 static void library_flops_before_counters_and_counted_bytes_before_operands(void **state)
