@@ -65,11 +65,12 @@ void attribute_destroy(struct attribute *a)
 /* --- rows ----------------------------------------------------------------------------------------
  */
 
-static bool in_hole(struct attribute *a, const struct overlap_sample *sample)
+/* Samples come by begin; *at is where the last one left off, 0 for the first. */
+static bool in_hole(const struct attribute *a, const struct overlap_sample *sample, size_t *at)
 {
-	while (a->hole_at < a->holes && a->hole[a->hole_at].end_ns <= sample->begin_ns)
-		a->hole_at++;
-	for (size_t i = a->hole_at; i < a->holes && a->hole[i].begin_ns < sample->end_ns; i++)
+	while (*at < a->holes && a->hole[*at].end_ns <= sample->begin_ns)
+		++*at;
+	for (size_t i = *at; i < a->holes && a->hole[i].begin_ns < sample->end_ns; i++)
 		if (a->hole[i].end_ns > sample->begin_ns)
 			return true;
 	return false;
@@ -144,7 +145,7 @@ static int take_row(void *taker, const struct overlap_row *row)
 {
 	struct attribute *a = taker;
 
-	if (in_hole(a, row->sample)) {
+	if (in_hole(a, row->sample, &a->hole_at)) {
 		a->summary.in_holes++;
 		return 0;
 	}
@@ -211,7 +212,7 @@ static int find_offset(struct attribute *a)
 {
 	struct align_interval *kernels = calloc(a->kernels + 1, sizeof(*kernels));
 	struct align_sample *samples = calloc(a->samples + 1, sizeof(*samples));
-	size_t count = 0;
+	size_t count = 0, at = 0;
 	int status = -1;
 
 	if (!kernels || !samples)
@@ -221,7 +222,7 @@ static int find_offset(struct attribute *a)
 	for (size_t i = 0; i < a->samples; i++) {
 		const struct overlap_sample *s = &a->sample[i];
 
-		if (is_active_sample(a, s))
+		if (is_active_sample(a, s) && !in_hole(a, s, &at))
 			samples[count++] = (struct align_sample){{s->begin_ns, s->end_ns},
 								 s->value[a->options.active]};
 	}
@@ -260,6 +261,9 @@ static int step_shift(struct attribute *a)
 		return -1;
 	trial->aligned = true;
 	trial->shift_ns = a->shift_ns;
+	for (size_t i = 0; i < a->holes; i++)
+		if (attribute_add_hole(trial, a->hole[i].begin_ns, a->hole[i].end_ns))
+			goto out;
 	if (replay(a, trial) || attribute_solve(trial))
 		goto out;
 	for (unsigned m = 0; m < a->options.metrics; m++) {
@@ -303,7 +307,7 @@ static int end_prelude(struct attribute *a)
 /* Samples that no kernel is near to say nothing about the offset: they go ahead of the others. */
 static void skip_idle(struct attribute *a)
 {
-	size_t k = 0, kept = 0;
+	size_t k = 0, kept = 0, at = 0;
 
 	for (size_t i = 0; i < a->samples; i++) {
 		const struct overlap_sample *s = &a->sample[i];
@@ -320,7 +324,9 @@ static void skip_idle(struct attribute *a)
 			continue;
 		}
 		a->summary.samples++;
-		if (k) /* else it is before the first kernel */
+		if (in_hole(a, s, &at))
+			a->summary.in_holes++;
+		else if (k) /* else it is before the first kernel */
 			add_idle(&a->idle, s);
 		else
 			a->summary.outside++;

@@ -33,8 +33,8 @@
  * What is left of a difference to Nsight Compute when noise is out, as a share of the value and in
  * points of the scale: standard deviations. Measured on data/h200-bert: docs/attribution.md.
  */
-#define ATTRIBUTE_MODEL_SHARE 0.04
-#define ATTRIBUTE_MODEL_POINTS 0.005
+#define ATTRIBUTE_MODEL_SHARE 0.05
+#define ATTRIBUTE_MODEL_POINTS 0.01
 
 enum attribute_kind {
 	ATTRIBUTE_PERCENT, /* of peak, mean over the sample: sums over what ran */
@@ -44,6 +44,9 @@ enum attribute_kind {
 struct attribute_metric {
 	enum attribute_kind kind;
 	double most; /* no true value is larger: 100, or the peak in amount per ns; 0 = not known */
+	bool maximum; /* percent: the largest of several counters, which does not add up: what a
+			 kernel does may be hidden by its neighbours, and intervals reach up to that
+		       */
 };
 
 struct attribute_options {

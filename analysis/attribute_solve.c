@@ -25,8 +25,11 @@
 #define OPEN_SHARE 0.5
 #define VERY_NARROW 0.03
 
+/* Samples that a column needs: of kernels about as long as samples, or longer, fewer will do, which
+ * then hold little else. */
 #define FEW_SAMPLES 8
 #define FEW_FULL 1.0
+#define FULL_ENOUGH 3.0
 
 /* Below zero by so many deviations and points: the model does not hold. */
 #define NEGATIVE_DEVIATIONS 5.0
@@ -64,6 +67,7 @@ struct solve {
 	bool has_rest;     /* the one before the last is shared */
 	uint32_t *first;
 	struct mean *mean; /* by record */
+	double *level;     /* two for each of our columns: see find_levels */
 	/* For one metric: */
 	unsigned metric;
 	double scale;
@@ -84,6 +88,15 @@ static void add_times(struct solve *s)
 	}
 }
 
+/*
+ * Has it so many samples that it could be known? A column each for those that have not would
+ * explain their samples perfectly, and make the others look better known than they are.
+ */
+static bool is_large(const struct solve *s, size_t raw)
+{
+	return s->samples[raw] >= FEW_SAMPLES || s->time[raw] >= FULL_ENOUGH;
+}
+
 /* Has the class enough time and samples for a column of its own? */
 static bool is_worth_a_column(const struct solve *s, size_t record, unsigned c)
 {
@@ -93,7 +106,7 @@ static bool is_worth_a_column(const struct solve *s, size_t record, unsigned c)
 	for (unsigned i = 0; i < classes->count; i++)
 		total += (double)classes->of[i].total_ns;
 	return (double)classes->of[c].total_ns >= CLASS_SHARE * total &&
-	       s->samples[record * DURATION_CLASSES + c] >= FEW_SAMPLES;
+	       is_large(s, record * DURATION_CLASSES + c);
 }
 
 /*
@@ -148,15 +161,6 @@ static int larger_first(const void *a, const void *b)
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x < y) - (x > y);
-}
-
-/*
- * Has it so many samples that it could be known? A column each for those that have not would
- * explain their samples perfectly, and make the others look better known than they are.
- */
-static bool is_large(const struct solve *s, size_t raw)
-{
-	return s->samples[raw] >= FEW_SAMPLES;
 }
 
 /* A raw column needs more time than this to get one of its own, if there are too many. */
@@ -303,6 +307,48 @@ static bool is_narrow(const struct solve *s, const struct unmix_sum *sum)
 	return half <= VERY_NARROW || (half <= NARROW && open <= OPEN_SHARE * prior * prior);
 }
 
+/*
+ * The mean of the metric over the samples of each column, weighted by its time in them: the sums of
+ * share x value and of shares.
+ */
+static void find_levels(struct solve *s)
+{
+	const struct sample_rows *rows = &s->a->rows;
+
+	memset(s->level, 0, 2 * s->columns * sizeof(*s->level));
+	for (size_t r = 0; r < rows->count; r++) {
+		const struct sample_row *row = &rows->row[r];
+		double value;
+
+		if (!(row->present >> s->metric & 1))
+			continue;
+		value = (double)rows->value[sample_rows_value(row, s->metric)];
+		for (uint32_t i = row->entry; i < row->entry + row->entries; i++) {
+			double *level = &s->level[2 * s->column[rows->column[i]]];
+
+			level[0] += (double)rows->share[i] * value;
+			level[1] += (double)rows->share[i];
+		}
+	}
+}
+
+/*
+ * A maximum of counters is less than the sum of what kernels beside each other do to it: what one
+ * does to another counter than its neighbours is hidden in the samples that they share, up to what
+ * these read.
+ */
+static double hidden_most(const struct solve *s, const struct mean *mean)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < mean->count; i++) {
+		const double *level = &s->level[2 * mean->column[i]];
+
+		most += level[1] > 0 ? mean->weight[i] * level[0] / level[1] : 0;
+	}
+	return most;
+}
+
 /* Value and interval, in the metric's unit. */
 static void set_interval(const struct solve *s, const struct unmix_sum *sum,
 			 struct attribute_estimate *e)
@@ -338,8 +384,8 @@ static void judge(const struct solve *s, const struct unmix_sum *sum, const stru
 		e->reason = ATTRIBUTE_CLOCKS;
 	} else if (mean->shared > SHARED_MOST) {
 		e->reason = mean->crowded ? ATTRIBUTE_CROWDED : ATTRIBUTE_FEW_SAMPLES;
-	} else if (e->samples < FEW_SAMPLES || (double)e->samples_full < FEW_FULL ||
-		   mean->share < 0.5) {
+	} else if ((e->samples < FEW_SAMPLES && (double)e->samples_full < FULL_ENOUGH) ||
+		   (double)e->samples_full < FEW_FULL || mean->share < 0.5) {
 		e->reason = ATTRIBUTE_FEW_SAMPLES;
 	} else if ((double)rejected > OUTLIER_SHARE * e->samples) {
 		e->status = ATTRIBUTE_CONTRADICTED;
@@ -374,6 +420,8 @@ static void estimate(const struct solve *s, size_t record)
 		e->samples = mean->samples;
 	sum = sum_of(s, record);
 	set_interval(s, &sum, e);
+	if (s->a->options.metric[s->metric].maximum)
+		e->high = fmaxf(e->high, (float)hidden_most(s, mean));
 	judge(s, &sum, mean, rejected, e);
 }
 
@@ -527,6 +575,8 @@ static int solve_metric(struct solve *s, unsigned metric)
 	in.scale = s->scale;
 	if (unmix_init(&s->unmix, &in))
 		return -1;
+	if (m->maximum)
+		find_levels(s);
 	for (size_t r = 0; s->unmix.used && r < a->records; r++)
 		if (s->mean[r].count)
 			estimate(s, r);
@@ -558,7 +608,8 @@ static int prepare(struct solve *s)
 	if (number_columns(s))
 		return -1;
 	s->first = calloc(s->columns, sizeof(*s->first));
-	if (!s->first)
+	s->level = calloc(2 * s->columns, sizeof(*s->level));
+	if (!s->first || !s->level)
 		return -1;
 	find_first(s);
 	for (size_t r = 0; r < a->records; r++)
@@ -584,5 +635,6 @@ out:
 	free(s.samples);
 	free(s.mean);
 	free(s.first);
+	free(s.level);
 	return status;
 }

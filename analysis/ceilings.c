@@ -147,6 +147,30 @@ struct ceilings ceilings_derive(const struct device_attributes *a)
 	return c;
 }
 
+/* By SM clocks, not by memory's. */
+static bool goes_by_sm_clock(enum ceiling ceiling)
+{
+	return ceiling_unit(ceiling) == CEILING_UNIT_OPERATIONS || ceiling == CEILING_SHARED_READ;
+}
+
+struct ceilings ceilings_in_force(const struct device_attributes *a, const struct measure *hz)
+{
+	struct ceilings c = ceilings_derive(a);
+
+	if (!hz->known || !a->clock_khz)
+		return c;
+	c.in_force = true;
+	for (unsigned i = 0; i < CEILING_COUNT; i++) {
+		struct measure *m = &c.of[i].measure;
+		/* operations for each clock */
+		double each = m->high / (1e3 * (double)a->clock_khz);
+
+		if (m->known && goes_by_sm_clock((enum ceiling)i))
+			*m = measure_scaled(*hz, each);
+	}
+	return c;
+}
+
 static double value_of(const struct ceilings *c, enum ceiling ceiling)
 {
 	return c->of[ceiling].measure.known ? c->of[ceiling].measure.value : 0;

@@ -39,6 +39,7 @@ struct ceiling_value {
 
 struct ceilings {
 	struct ceiling_value of[CEILING_COUNT];
+	bool in_force; /* peaks at a clock that was measured */
 	/* Of the calibration; "" where nothing is calibrated. */
 	char date[CEILINGS_TEXT], driver[CEILINGS_TEXT];
 };
@@ -67,6 +68,14 @@ struct device_attributes device_attributes_of(const struct vocabulary *v, uint32
  * arithmetic of an architecture that is not in the table.
  */
 struct ceilings ceilings_derive(const struct device_attributes *attributes);
+
+/*
+ * Peaks at an SM clock that was measured (Hz): `value` at its mean, bounds at its bounds. A GPU at its power
+ * limit runs products at two thirds of its highest clock, and utilisations are of cycles. Where the clock is
+ * not known: those of ceilings_derive.
+ */
+struct ceilings ceilings_in_force(const struct device_attributes *attributes,
+				  const struct measure *sm_clock_hz);
 
 /* What is odd about a measured value, beside the derived one; static words, or NULL if nothing is.
  */

@@ -13,6 +13,10 @@
 
 #define BOUND_PCT 60.0 /* as decide.c */
 
+/* The SM clock is looked at while SMs are this active: an idle GPU's says nothing of kernels. */
+#define CLOCK_ACTIVE_PCT 50.0
+#define Z90 1.645
+
 #define SAMPLE_SLOTS (BST_SAMPLE_V11 - BST_SAMPLE_V0 + 1)
 
 /* The metrics that are solved for, by the names of the trace. */
@@ -49,9 +53,16 @@ struct slot {
 	double scale;
 };
 
+/* Of the SM clock, in Hz, over samples in which SMs were active; each counts as much as they were. */
+struct clock_sums {
+	double weight, sum, square_sum, least, most;
+};
+
 struct device_counters {
 	struct attribute *attribute;
 	struct slot slot[METRICS];
+	struct slot sm_clock;
+	struct clock_sums clock;
 	uint64_t last_end_ns; /* of the last sample */
 };
 
@@ -65,6 +76,24 @@ struct counters {
 	uint32_t copies_from; /* signatures from here on stand for copy kinds */
 	struct device_counters *device[COUNTERS_DEVICES];
 };
+
+/* Where a set keeps what; the recorder gives set number index + 1 to a device. */
+static void find_slots(struct device_counters *d, const struct vocabulary *v, unsigned index)
+{
+	d->sm_clock.slot = -1;
+	for (size_t i = 0; i < v->metric_count; i++) {
+		struct slot slot = {(int)v->metric[i].slot, v->metric[i].scale};
+
+		if (v->metric[i].set != index + 1 || v->metric[i].slot >= SAMPLE_SLOTS ||
+		    slot.scale <= 0)
+			continue;
+		for (unsigned m = 0; m < METRICS; m++)
+			if (strcmp(v->metric[i].name, metric_name[m]) == 0)
+				d->slot[m] = slot;
+		if (strcmp(v->metric[i].name, "sm_clock") == 0)
+			d->sm_clock = slot;
+	}
+}
 
 static struct device_counters *make_device(const struct counters *c, unsigned index)
 {
@@ -81,17 +110,14 @@ static struct device_counters *make_device(const struct counters *c, unsigned in
 	if (!d)
 		return NULL;
 	for (unsigned m = 0; m < METRICS; m++) {
-		options.metric[m] = (struct attribute_metric){ATTRIBUTE_PERCENT, 100};
+		options.metric[m] = (struct attribute_metric){
+			.kind = ATTRIBUTE_PERCENT,
+			.most = 100,
+			.maximum = m == L1 || m == L2,
+		};
 		d->slot[m].slot = -1;
 	}
-	/* the recorder gives set number index + 1 to a device */
-	for (size_t i = 0; i < v->metric_count; i++)
-		for (unsigned m = 0; m < METRICS; m++)
-			if (v->metric[i].set == index + 1 && v->metric[i].slot < SAMPLE_SLOTS &&
-			    strcmp(v->metric[i].name, metric_name[m]) == 0 &&
-			    v->metric[i].scale > 0)
-				d->slot[m] =
-					(struct slot){(int)v->metric[i].slot, v->metric[i].scale};
+	find_slots(d, v, index);
 	d->attribute = attribute_create(&options);
 	if (d->attribute)
 		return d;
@@ -99,7 +125,22 @@ static struct device_counters *make_device(const struct counters *c, unsigned in
 	return NULL;
 }
 
-struct counters *counters_create(struct trace *trace, const struct clock *clock)
+/* Samples over lost records say nothing of the kernels whose records are there. */
+static int add_holes(struct counters *c, const struct blind *blind)
+{
+	for (unsigned i = 0; i < COUNTERS_DEVICES; i++)
+		for (size_t k = 0; c->device[i] && k < blind->count; k++) {
+			const struct blind_stretch *s = &blind->stretch[k];
+
+			if (!s->thread &&
+			    attribute_add_hole(c->device[i]->attribute, s->begin_ns, s->end_ns))
+				return -1;
+		}
+	return 0;
+}
+
+struct counters *counters_create(struct trace *trace, const struct clock *clock,
+				 const struct blind *blind)
 {
 	struct counters *c;
 	size_t samples = 0;
@@ -121,7 +162,10 @@ struct counters *counters_create(struct trace *trace, const struct clock *clock)
 		if (index < COUNTERS_DEVICES && !c->device[index])
 			c->device[index] = make_device(c, index);
 	}
-	return c;
+	if (!add_holes(c, blind))
+		return c;
+	counters_destroy(c);
+	return NULL;
 }
 
 void counters_destroy(struct counters *c)
@@ -163,6 +207,30 @@ static bool open_chunk(struct counters *c)
 	return false;
 }
 
+static double value_in(const struct counters *c, const struct slot *slot)
+{
+	return (double)bst_value(&c->rows, BST_SAMPLE_V0 + (unsigned)slot->slot, c->row, 0) /
+	       slot->scale;
+}
+
+static void take_clock(const struct counters *c, struct device_counters *d)
+{
+	struct clock_sums *s = &d->clock;
+	double active, hz;
+
+	if (d->sm_clock.slot < 0 || d->slot[SM_ACTIVE].slot < 0)
+		return;
+	active = value_in(c, &d->slot[SM_ACTIVE]);
+	hz = value_in(c, &d->sm_clock);
+	if (!(active >= CLOCK_ACTIVE_PCT) || !(hz > 0))
+		return;
+	s->least = s->weight > 0 ? fmin(s->least, hz) : hz;
+	s->most = fmax(s->most, hz);
+	s->weight += active;
+	s->sum += active * hz;
+	s->square_sum += active * hz * hz;
+}
+
 static int take_sample(struct counters *c, uint64_t begin_ns)
 {
 	uint64_t index = bst_value(&c->rows, BST_SAMPLE_DEVICE, c->row, COUNTERS_DEVICES);
@@ -176,11 +244,9 @@ static int take_sample(struct counters *c, uint64_t begin_ns)
 		if (d->slot[m].slot < 0)
 			continue;
 		sample.present |= 1u << m;
-		sample.value[m] =
-			(double)bst_value(&c->rows, BST_SAMPLE_V0 + (unsigned)d->slot[m].slot,
-					  c->row, 0) /
-			d->slot[m].scale;
+		sample.value[m] = value_in(c, &d->slot[m]);
 	}
+	take_clock(c, d);
 	if (d->last_end_ns && begin_ns > d->last_end_ns + BURST_GAP_NS)
 		attribute_begin_burst(d->attribute);
 	d->last_end_ns = sample.end_ns;
@@ -299,6 +365,19 @@ void counters_decide_input(const struct kernel_counters *found, struct decide_in
 	input->unit_pct[UNIT_L2] = found->l2;
 	input->unit_pct[UNIT_L1] = found->l1;
 	input->evidence = EVIDENCE_COUNTERS;
+}
+
+struct measure counters_sm_clock(const struct counters *c, unsigned device)
+{
+	const struct device_counters *d = c && device < COUNTERS_DEVICES ? c->device[device] : NULL;
+	double mean, deviation;
+
+	if (!d || d->clock.weight <= 0)
+		return (struct measure){0};
+	mean = d->clock.sum / d->clock.weight;
+	deviation = sqrt(fmax(d->clock.square_sum / d->clock.weight - mean * mean, 0));
+	return (struct measure){true, mean, fmax(mean - Z90 * deviation, d->clock.least),
+				fmin(mean + Z90 * deviation, d->clock.most)};
 }
 
 double counters_foreign_pct(const struct counters *c, unsigned device)

@@ -3,6 +3,7 @@
 #define COUNTERS_H
 
 #include "attribute.h"
+#include "blind.h"
 #include "decide.h"
 #include "timeline.h"
 
@@ -18,8 +19,12 @@ struct kernel_counters {
 
 struct counters;
 
-/* NULL if the trace has no samples, or without memory. Keeps trace and clock by reference. */
-struct counters *counters_create(struct trace *trace, const struct clock *clock);
+/*
+ * NULL if the trace has no samples, or without memory. Keeps trace and clock by reference. Samples over `blind`, where records were
+ * lost, are left out.
+ */
+struct counters *counters_create(struct trace *trace, const struct clock *clock,
+				 const struct blind *blind);
 void counters_destroy(struct counters *counters);
 
 /* Every operation, in the order of begin; samples come from the trace by themselves. 0, or -1 without memory. */
@@ -40,6 +45,9 @@ void counters_decide_input(const struct kernel_counters *found, struct decide_in
 
 /* DRAM reads and writes together. */
 struct measure counters_dram(const struct kernel_counters *found);
+
+/* SM clock in Hz while SMs were active: mean, and between which bounds nine of ten samples were if they spread normally. */
+struct measure counters_sm_clock(const struct counters *counters, unsigned device);
 
 /*
  * SM activity in samples in which nothing of ours ran, % of peak; 0 if there are too few of them. Above COUNTERS_FOREIGN_PCT

@@ -66,12 +66,6 @@ static bool too_short(const struct decide_input *in)
 	return in->duration_ns > 0 && in->duration_ns < SHORT * in->floor_ns;
 }
 
-/* Short by the activity record, and maybe not by ncu's longer duration. */
-static bool nearly_short(const struct decide_input *in)
-{
-	return too_short(in) && in->duration_ns >= SHORT * in->floor_ns - DECIDE_SHORT_NS;
-}
-
 static bool too_small(const struct decide_input *in)
 {
 	return in->waves.known && in->waves.value < 1;
@@ -112,16 +106,10 @@ static struct decision unknown(void)
 /* No unit at 60 %. Of library calls it is not known what caches do. */
 static struct decision decide_idle(const struct decide_input *in, double confidence)
 {
-	struct decision d;
-
-	if (in->evidence != EVIDENCE_COUNTERS) {
-		if (nearly_short(in) && !too_small(in))
-			return unknown();
+	if (in->evidence != EVIDENCE_COUNTERS)
 		confidence = fmin(confidence, in->evidence == EVIDENCE_LIBRARY ? 0.6 : 0.7);
-	}
-	d = label(too_small(in) || too_short(in) ? LEAF_UNDERFILLED : LEAF_LATENCY, confidence,
-		  in->evidence);
-	return d;
+	return label(too_small(in) || too_short(in) ? LEAF_UNDERFILLED : LEAF_LATENCY, confidence,
+		     in->evidence);
 }
 
 static struct decision decide_units(const struct decide_input *in, enum unit first)
@@ -132,8 +120,7 @@ static struct decision decide_units(const struct decide_input *in, enum unit fir
 	if (value >= BOUND_PCT)
 		return decide_busy(in, first);
 	d = decide_idle(in, trust(in, BOUND_PCT - value));
-	if (d.leaf != LEAF_UNKNOWN)
-		d.leans = unit_leaf[first];
+	d.leans = unit_leaf[first];
 	return d;
 }
 
@@ -151,8 +138,7 @@ static struct decision decide_bytes(const struct decide_input *in)
 		d = decide_idle(in, confidence);
 	else
 		return label(LEAF_DRAM, confidence, EVIDENCE_GEOMETRY);
-	if (d.leaf != LEAF_UNKNOWN)
-		d.leans = LEAF_DRAM;
+	d.leans = LEAF_DRAM;
 	return d;
 }
 
@@ -168,11 +154,11 @@ static struct decision decide_geometry(const struct decide_input *in)
 	bool few_blocks = in->coverage.known && in->coverage.value < BOUND_PCT / 100;
 	struct decision d = unknown();
 
-	if (few_blocks || (too_short(in) && (too_small(in) || !nearly_short(in))))
+	if (few_blocks || too_short(in))
 		d = label(LEAF_UNDERFILLED, few_blocks ? 0.8 : 0.7, EVIDENCE_GEOMETRY);
 	else if (too_small(in) && !may_be_busy(in))
 		d = label(LEAF_UNDERFILLED, 0.5, EVIDENCE_GEOMETRY);
-	else if (in->cached && !too_short(in))
+	else if (in->cached)
 		d = label(LEAF_LATENCY, 0.5, EVIDENCE_GEOMETRY);
 	if (d.leaf != LEAF_UNKNOWN)
 		d.leans = in->prior;
@@ -181,7 +167,7 @@ static struct decision decide_geometry(const struct decide_input *in)
 
 static struct decision decide_prior(const struct decide_input *in)
 {
-	if (in->prior == LEAF_UNKNOWN || in->prior_confidence <= 0 || too_short(in) ||
+	if (in->prior == LEAF_UNKNOWN || in->prior_confidence <= 0 ||
 	    (too_small(in) && in->prior == LEAF_COMPUTE))
 		return unknown();
 	return label(in->prior, fmin(in->prior_confidence, 0.4), EVIDENCE_PRIOR);

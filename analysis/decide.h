@@ -58,15 +58,10 @@ struct decision {
  *                 says that L1 or an arithmetic pipe is not busy, and pointwise kernels are not known
  *                 to be bound by them (H200: 65 % at most, by index arithmetic)
  *   the prior     what kernels of its family measured on this architecture (kernel_prior.h)
- *   unknown       everything else; and kernels within DECIDE_SHORT_NS below three floors that would
- *                 else be called short: ncu's gpu__time_duration is about that much longer than the
- *                 activity record of the same kernel (0.8 to 1.2 us over 60 signatures of 1 to
- *                 30 us; H200, driver 580.159.04, CUDA 13.0), so ncu may call them either
+ *   unknown       everything else
  *
  * Confidence is at most 0.7 by geometry and 0.4 by a prior.
  */
-#define DECIDE_SHORT_NS 1000.0
-
 struct decision decide(const struct decide_input *input);
 
 /*

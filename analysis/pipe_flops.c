@@ -10,9 +10,10 @@
  * FLOPs of a busy tensor pipe over those at the data sheet's clock, H200: 1.03 to 1.10 in short
  * nvjet kernels at the full clock, 0.71 in products of 8192 under the power limit, 0.65 in mma.sync
  * kernels built for sm_80, which need the pipe for longer (samples/traces: bert_infer, gemm_loop,
- * bert_train). The lowest is both of the last.
+ * bert_train). The lowest is both of the last; where the clock in force is known, that of mma.sync.
  */
 #define TENSOR_LEAST 0.46
+#define TENSOR_LEAST_IN_FORCE 0.65
 
 static struct measure busy(const struct measure *pct, struct measure rate)
 {
@@ -32,7 +33,7 @@ static struct measure tensor_flops(const struct kernel_counters *c, enum kernel_
 	if (type == CEILING_COUNT)
 		return c->tensor.low < TENSOR_IDLE_PCT ? measure_exact(0) : (struct measure){0};
 	rate = peaks->of[type].measure;
-	rate.low = TENSOR_LEAST * rate.value;
+	rate.low = (peaks->in_force ? TENSOR_LEAST_IN_FORCE : TENSOR_LEAST) * rate.value;
 	return busy(&c->tensor, rate);
 }
 

@@ -12,12 +12,13 @@ struct pipe_flops {
 };
 
 /*
- * The sum over pipes of utilisation x peak (`peaks`, derived). An estimate: utilisation is in
- * cycles, and the SM clock in force is not known.
+ * The sum over pipes of utilisation x peak (`peaks`: ceilings_in_force). An estimate: utilisation
+ * is in cycles, and where the SM clock was not sampled the one in force is not known.
  *
  * Tensor cores: operations depend on the type of the operands, which the kernel's name must say.
- * The value is at the clock of data sheets, `high` at the highest one; `low` is what a clock held
- * down by the power limit and instructions of older architectures leave (pipe_flops.c). fma: the
+ * The value is at the clock in force, else that of data sheets with the highest as `high`; `low` is
+ * what instructions of older architectures and, where it is not known, a clock held down by the
+ * power limit leave (pipe_flops.c). fma: the
  * value is what FMAs alone would do, which real ones reach to 0.86 to 0.94 in fp32 products; `low`
  * is nothing, as integer multiply-adds (addresses) keep the pipe as busy. fp64: likewise, `low` is
  * half, of additions alone.

@@ -158,6 +158,7 @@ static int find_steps(struct work *w)
 	const struct vocabulary *v = &w->trace.vocabulary;
 	struct device_attributes attributes;
 	struct ceilings ceilings;
+	struct measure clock;
 	struct evidence_sources sources = {.library = w->library, .ceilings = &ceilings};
 
 	for (unsigned i = 0; i < SURVEY_DEVICES; i++) {
@@ -169,7 +170,8 @@ static int find_steps(struct work *w)
 		a->shared = counters_foreign_pct(w->survey.counters, i) > COUNTERS_FOREIGN_PCT;
 		sources.counters = a->shared ? NULL : w->survey.counters;
 		attributes = device_attributes_of(v, i);
-		ceilings = ceilings_derive(&attributes);
+		clock = counters_sm_clock(sources.counters, i);
+		ceilings = ceilings_in_force(&attributes, &clock);
 		w->label[i] = summary_labels(v, i, d, &sources, &a->label_count);
 		if (!w->label[i])
 			return -1;
@@ -202,8 +204,8 @@ static int run(struct work *w)
 	const struct vocabulary *v = &w->trace.vocabulary;
 
 	if (clock_init(&w->clock, v->clock, v->clock_count) ||
-	    survey_init(&w->survey, &w->trace, &w->clock) ||
-	    blind_init(&w->blind, &w->trace, &w->clock))
+	    blind_init(&w->blind, &w->trace, &w->clock) ||
+	    survey_init(&w->survey, &w->trace, &w->clock, &w->blind))
 		return -1;
 	read_library(w);
 	if (find_steps(w))

@@ -157,6 +157,8 @@ struct device_report {
 	char *name;
 	char *uuid;
 	struct device_attributes attributes;
+	struct measure
+		sm_clock_hz;      /* while SMs were active, sampled; attributes have the highest */
 	struct ceilings peaks;    /* derived from the attributes: what labels and _pct are of */
 	struct ceilings ceilings; /* what headroom is told by: calibrated ones over the same */
 	bool shared;

@@ -272,6 +272,7 @@ static json_t *device_of(const struct device_report *device, const struct proces
 {
 	char cc[24], driver[24];
 	const struct device_attributes *a = &device->attributes;
+	struct measure sm_clock_mhz = measure_scaled(device->sm_clock_hz, 1e-6);
 	struct measure clock_mhz = {0};
 	json_t *json;
 
@@ -287,6 +288,7 @@ static json_t *device_of(const struct device_report *device, const struct proces
 			 json_text(process->driver_version ? driver : NULL), "cupti",
 			 json_text(process->cupti), "shared", (int)device->shared, "ceilings",
 			 ceilings_of(device), "clock_mhz", json_measure(&clock_mhz));
+	json_object_set_new(json, "sm_clock_mhz", json_measure(&sm_clock_mhz));
 	json_object_set_new(json, "whole", window_of(&device->whole));
 	json_object_set_new(json, "steady", steady_of(device));
 	json_object_set_new(json, "verdict", json_verdict(&device->verdict));

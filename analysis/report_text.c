@@ -22,6 +22,7 @@
 #define WAIT_SHOWN 0.01 /* nor idle time and copies below */
 #define TEXT_LIMIT 4096
 #define NAME_COLUMNS 60
+#define CLOCK_HELD 0.97 /* of the highest clock: below, something held it down */
 
 static const char *or_empty(const char *text)
 {
@@ -141,6 +142,19 @@ static void print_steps(const struct device_report *device, const struct process
 	paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
 }
 
+/* The highest clock, and the one that ran if it was another: a product at the power limit runs at
+ * two thirds of it. */
+static void add_clock(struct parts *parts, const struct device_report *device)
+{
+	double most = (double)device->attributes.clock_khz / 1e3;
+	double ran = device->sm_clock_hz.value / 1e6;
+
+	if (most > 0 && device->sm_clock_hz.known && ran < CLOCK_HELD * most)
+		part(parts, "%.0f of %.0f MHz while busy", ran, most);
+	else if (most > 0)
+		part(parts, "%.0f MHz", most);
+}
+
 static void print_device(const struct device_report *device, const struct process_report *process,
 			 const struct view *view, const struct terminal *terminal)
 {
@@ -152,8 +166,7 @@ static void print_device(const struct device_report *device, const struct proces
 		part(&parts, "device %u", device->index);
 	if (device->attributes.sm_count)
 		part(&parts, "%" PRIu64 " SMs", device->attributes.sm_count);
-	if (device->attributes.clock_khz)
-		part(&parts, "%.0f MHz", (double)device->attributes.clock_khz / 1e3);
+	add_clock(&parts, device);
 	terminal_print(terminal, STYLE_PLAIN, "%s\n", parts.text);
 	print_steps(device, process, view, terminal);
 	if (device->shared)

@@ -173,6 +173,7 @@ static int by_share(const void *a, const void *b)
 static void fill_kernels(const struct summary_input *in, double window_ns,
 			 struct device_report *report)
 {
+	struct ceilings peaks = ceilings_in_force(&report->attributes, &report->sm_clock_hz);
 	size_t n = 0;
 
 	for (size_t i = 0; i < in->account->label_count; i++)
@@ -184,7 +185,7 @@ static void fill_kernels(const struct summary_input *in, double window_ns,
 		const struct kernel_stat *stat = &in->account->kernel[i];
 
 		if (stat->launches || stat->busy_ns)
-			fill_kernel(in, (uint32_t)i, window_ns, &report->peaks,
+			fill_kernel(in, (uint32_t)i, window_ns, &peaks,
 				    &report->kernels[report->kernel_count++]);
 	}
 	if (report->kernels)
@@ -372,6 +373,8 @@ void summary_device(const struct summary_input *in, struct device_report *report
 	window = report->steady.known ? &report->steady : &report->whole;
 	fill_counters(in, &report->counters);
 	report->shared = report->counters.foreign_pct > COUNTERS_FOREIGN_PCT;
+	if (!report->shared)
+		report->sm_clock_hz = counters_sm_clock(in->counters, in->device);
 	fill_steps(in, &report->steps);
 	fill_kernels(in, (double)window->window_ns, report);
 	roofline_fill(report);

@@ -73,7 +73,8 @@ static void close_device(struct survey *survey, struct device_survey *d)
 		survey->last_ns = d->last_ns;
 }
 
-int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock)
+int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
+		const struct blind *blind)
 {
 	size_t signatures = trace->vocabulary.signature_count;
 	struct timeline timeline;
@@ -83,7 +84,7 @@ int survey_init(struct survey *survey, struct trace *trace, const struct clock *
 	memset(survey, 0, sizeof(*survey));
 	if (timeline_init(&timeline, trace, clock, TIMELINE_OPS))
 		return -1;
-	survey->counters = counters_create(trace, clock);
+	survey->counters = counters_create(trace, clock, blind);
 	while (!status && (op = timeline_op(&timeline))) {
 		struct device_survey *d =
 			device_of(survey, op->device, signatures ? signatures : 1);

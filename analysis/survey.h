@@ -3,6 +3,7 @@
 #ifndef SURVEY_H
 #define SURVEY_H
 
+#include "blind.h"
 #include "counters.h"
 #include "sequence.h"
 #include "steps.h"
@@ -34,8 +35,9 @@ struct survey {
 	struct counters *counters;  /* solved; NULL if nothing was sampled */
 };
 
-/* Walks all operations. -1 without memory. */
-int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock);
+/* Walks all operations. Samples over `blind` are left out. -1 without memory. */
+int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
+		const struct blind *blind);
 void survey_fini(struct survey *survey);
 
 #endif

@@ -130,6 +130,24 @@ def means_are_weighted_by_duration():
     near(skipped[signature("gemm")]["units"]["tensor"], 77.0, "tensor without the first launch")
 
 
+def other_work_of_the_same_name_is_left_out():
+    ours = {signature(name): {"launches": n} for name, n in (("gemm", 6000), ("copy", 300), ("tiny", 300), ("edge", 600), ("odd", 300))}
+    measured = {signature(name): {"launches": n} for name, n in (("gemm", 2), ("copy", 5), ("tiny", 2), ("edge", 10), ("odd", 95))}
+    equal({s.name for s in agreement.same_work(ours, measured)}, {"copy()", "tiny()", "edge()"}, "signatures kept")
+
+
+def the_excess_of_ncus_range_is_taken_out():
+    ours = {signature(name): {"mean_ns": ns} for name, ns in (("gemm", 100e3), ("copy", 9e3), ("tiny", 4e3), ("edge", 2e3))}
+    measured = {signature(name): {"duration_ns": ns, "units": {"dram": 40.0}, "spread": {"dram": 2.0}, "each": []}
+                for name, ns in (("gemm", 120e3), ("copy", 10e3), ("tiny", 5e3), ("edge", 2.5e3))}
+    near(agreement.range_excess(ours, measured), 1000, "of the short ones")
+    scaled = agreement.without_excess(measured[signature("tiny")], 1000)
+    near(scaled["units"]["dram"], 50, "per the kernel's own time")
+    near(scaled["duration_ns"], 4000, "duration")
+    del measured[signature("edge")]
+    near(agreement.range_excess(ours, measured), 0, "two say nothing")
+
+
 def agreement_is_as_by_hand():
     ours, blind = agreement.kernels_of({"kernels": WITH}), agreement.kernels_of({"kernels": WITHOUT})
     equal(len(ours), 6, "signatures, rows of one put together")
@@ -321,6 +339,23 @@ def without_anything_it_says_why():
     check("Traceback" not in done.stderr, done.stderr)
 
 
+# --- kept evidence from an H200 ----------------------------------------------------------------------------------------------------
+
+def kept_evidence_still_agrees():
+    """GPT training on an H200 (samples/validate): what this analyzer says of it, against what ncu measured."""
+    where = folder("validate")
+    _, results, text = validate(where, "--boundshim", BUILD / "boundshim", "--label", LABEL, "--again", ROOT / "samples/validate/gpt_train")
+    check(results["workloads"], text)
+    agreed = results["workloads"][0]["agreement"]
+    check(agreed["measured_share"] >= 0.9, f"only {agreed['measured_share']} of kernel time compared")
+    check(agreed["clear"]["same"] >= 0.99 and agreed["all"]["same"] >= 0.97, agreed["clear"], agreed["all"])
+    check(agreed["errors"]["tensor"]["points"] <= 1.8 and agreed["errors"]["dram"]["points"] <= 2.0, agreed["errors"])
+    inside, stated = agreed["intervals"]["all"]
+    check(stated >= 130 and inside >= 0.87 * stated, f"{inside} of {stated} intervals")
+    return f"same label {agreed['clear']['same']:.3f}, tensor {agreed['errors']['tensor']['points']:.2f}, " \
+           f"DRAM {agreed['errors']['dram']['points']:.2f} points, {inside} of {stated} intervals"
+
+
 # --- the real shim, analyzer and labels, on the simulated GPU --------------------------------------------------------------------------
 
 TRUTH = {"kernel_0": {"tensor": 80.0, "dram": 10.0, "alu": 3.0}, "kernel_1": {"tensor": 0.0, "dram": 85.0, "l2": 70.0, "l1": 22.0},
@@ -367,7 +402,8 @@ def a_simulated_run_agrees_with_its_truth():
     return f"tensor within {agreed['errors']['tensor']['points']:.2f}, DRAM within {agreed['errors']['dram']['points']:.2f} points"
 
 
-main(reads_what_ncu_prints, units_come_of_their_parts, means_are_weighted_by_duration, agreement_is_as_by_hand, the_whole_program_says_the_same, each_group_takes_one_pass,
+main(reads_what_ncu_prints, units_come_of_their_parts, means_are_weighted_by_duration, other_work_of_the_same_name_is_left_out,
+     the_excess_of_ncus_range_is_taken_out, agreement_is_as_by_hand, the_whole_program_says_the_same, each_group_takes_one_pass,
      a_group_of_two_passes_is_a_broken_promise, a_metric_that_ncu_refuses_is_replaced,
      micro_kernels_are_held_against_how_they_are_built, what_does_not_fit_is_named, results_are_merged,
-     without_anything_it_says_why, a_simulated_run_agrees_with_its_truth)
+     without_anything_it_says_why, kept_evidence_still_agrees, a_simulated_run_agrees_with_its_truth)

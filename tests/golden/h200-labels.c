@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/blind.h"
 #include "analysis/estimate.h"
 #include "analysis/library_read.h"
 #include "analysis/survey.h"
@@ -48,6 +49,7 @@ int main(int count, char **words)
 	static struct trace trace;
 	struct survey survey;
 	struct clock clock;
+	struct blind blind;
 	struct device_attributes attributes;
 	struct ceilings peaks;
 	struct tensor_sources tensors;
@@ -56,7 +58,8 @@ int main(int count, char **words)
 
 	if (count != 2 || trace_open(&trace, words[1], &reason) ||
 	    clock_init(&clock, trace.vocabulary.clock, trace.vocabulary.clock_count) ||
-	    survey_init(&survey, &trace, &clock) || !survey.device[0]) {
+	    blind_init(&blind, &trace, &clock) || survey_init(&survey, &trace, &clock, &blind) ||
+	    !survey.device[0]) {
 		fprintf(stderr, "h200-labels: %s\n", reason ? reason : "no such trace");
 		return EXIT_FAILURE;
 	}

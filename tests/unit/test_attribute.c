@@ -199,6 +199,72 @@ static void test_one_long_launch_is_known(void **context)
 	scene_fini(&s);
 }
 
+/* Two launches of 210 us have six samples and fill four. */
+static void test_a_few_samples_that_hold_little_else_are_enough(void **context)
+{
+	const struct attribute_estimate *e;
+	struct attribute *a;
+	struct scene s;
+	double truth;
+
+	(void)context;
+	scene_init(&s, 31);
+	run_mix(&s, 300);
+	scene_run(&s, 9, 210000, 63, 1500);
+	run_mix(&s, 300);
+	scene_run(&s, 9, 210000, 63, 1500);
+	run_mix(&s, 300);
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = solve(&s);
+	e = attribute_find(a, 9, SCENE_TENSOR);
+	assert_true(e->samples < 8 && e->samples_full > 3);
+	assert_int_equal(e->status, ATTRIBUTE_IDENTIFIED);
+	assert_true(error_of(&s, a, 9, SCENE_TENSOR) < 2);
+	truth = scene_truth(&s, 9, SCENE_TENSOR);
+	assert_true((double)e->low <= truth && truth <= (double)e->high);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/*
+ * A maximum of two counters. Kernel 0 is busy with the first (65 %), kernel 1 with the second (21
+ * %, of the first 10 %), and no sample is without kernel 0, so that the second never shows.
+ */
+static void test_what_a_maximum_hides_is_inside_the_interval(void **context)
+{
+	struct attribute_options options = scene_options();
+	const struct attribute_estimate *e;
+	struct attribute *a;
+	struct scene s;
+
+	(void)context;
+	scene_init(&s, 32);
+	for (unsigned i = 0; i < 800; i++) {
+		scene_run(&s, 0, 109000 + 20000 * scene_random(&s), 65, SCENE_PEAK * 0.05);
+		scene_run(&s, 1, 60000, 10, SCENE_PEAK * 0.21);
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 0; i < s.samples; i++) {
+		struct attribute_sample *sample = &s.sample[i];
+		double length = (double)(sample->end_ns - sample->begin_ns);
+		double second = 100 * sample->value[SCENE_WRITES] / length / SCENE_PEAK;
+
+		sample->value[SCENE_TENSOR] = fmax(sample->value[SCENE_TENSOR], second);
+	}
+	a = scene_solve(&s, &options, NULL);
+	e = attribute_find(a, 1, SCENE_TENSOR);
+	assert_true((double)e->value < 15 && (double)e->high < 21);
+	attribute_destroy(a);
+	options.metric[SCENE_TENSOR].maximum = true;
+	a = scene_solve(&s, &options, NULL);
+	e = attribute_find(a, 1, SCENE_TENSOR);
+	assert_true((double)e->low < 21 && (double)e->high > 21 && (double)e->high < 60);
+	e = attribute_find(a, 0, SCENE_TENSOR);
+	assert_true((double)e->low < 65 && (double)e->high > 65 && (double)e->high < 70);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
 static void test_what_was_never_sampled_has_no_value(void **context)
 {
 	struct scene s;
@@ -809,6 +875,8 @@ int main(void)
 		cmocka_unit_test(test_neighbours_that_samples_cut_are_told_apart),
 		cmocka_unit_test(test_one_short_launch_is_not_known),
 		cmocka_unit_test(test_one_long_launch_is_known),
+		cmocka_unit_test(test_a_few_samples_that_hold_little_else_are_enough),
+		cmocka_unit_test(test_what_a_maximum_hides_is_inside_the_interval),
 		cmocka_unit_test(test_what_was_never_sampled_has_no_value),
 		cmocka_unit_test(test_missing_samples_and_metrics_only_cost_precision),
 		cmocka_unit_test(test_a_clock_that_is_37_us_off_is_found),

@@ -79,6 +79,27 @@ static void test_tensor_value_is_at_the_data_sheets_clock(void **state)
 	assert_true(m->low < 769e12 && 798e12 < m->value);
 }
 
+static void test_peaks_in_force_go_by_the_clock_that_ran(void **state)
+{
+	struct measure clock = {true, 1360e6, 1320e6, 1400e6}, unknown = {0};
+	struct ceilings c = ceilings_in_force(&h200, &clock), full = ceilings_derive(&h200);
+	const struct measure *bf16 = &c.of[CEILING_TENSOR_BF16].measure;
+
+	(void)state;
+	assert_true(c.in_force);
+	/* 132 SMs, 4096 operations a clock each */
+	assert_near(bf16->value, 132.0 * 4096 * 1360e6);
+	assert_near(bf16->low, 132.0 * 4096 * 1320e6);
+	assert_near(bf16->high, 132.0 * 4096 * 1400e6);
+	assert_near(c.of[CEILING_FP32].measure.value, 132.0 * 256 * 1360e6);
+	assert_near(c.of[CEILING_DRAM_READ].measure.value,
+		    full.of[CEILING_DRAM_READ].measure.value);
+	c = ceilings_in_force(&h200, &unknown);
+	assert_false(c.in_force);
+	assert_near(c.of[CEILING_TENSOR_BF16].measure.value,
+		    full.of[CEILING_TENSOR_BF16].measure.value);
+}
+
 static void test_other_architectures(void **state)
 {
 	static const struct {
@@ -327,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_derived_as_data_sheets_say),
 		cmocka_unit_test(test_tensor_value_is_at_the_data_sheets_clock),
+		cmocka_unit_test(test_peaks_in_force_go_by_the_clock_that_ran),
 		cmocka_unit_test(test_other_architectures),
 		cmocka_unit_test(test_what_attributes_do_not_tell_is_unknown),
 		cmocka_unit_test(test_good_file_over_derived),

@@ -28,6 +28,8 @@ enum slot {
 	SLOTS
 };
 
+#define SM_CLOCK 10 /* its slot */
+
 /* What each kind of kernel does to each unit, in per cent. */
 static const double truth[3][SLOTS] = {
 	{[DRAM_READ] = 8, [DRAM_WRITE] = 4, [TENSOR] = 92, [SM_ACTIVE] = 100, [L2] = 40, [L1] = 95},
@@ -82,11 +84,23 @@ static void add_samples(struct trace_builder *b, const struct run *run, uint64_t
 		}
 		for (unsigned s = 0; s < SLOTS; s++)
 			value[s] = (uint64_t)(sum[s] * 100 + 0.5);
+		/* an idle GPU has another clock, which says nothing */
+		value[SM_CLOCK] = sum[SM_ACTIVE] >= 50 ? 140000 : 60000;
 		builder_sample(b, t, SAMPLE_NS, value);
 	}
 }
 
-static void build(struct trace_builder *b, bool sampled)
+/* Of these kernels the records of mma_main are missing, if any are. */
+#define LOST_FROM 1000u
+#define LOST_TO 3000u
+
+enum loss {
+	NOTHING_LOST,
+	LOST_UNTOLD,
+	LOST_AND_TOLD,
+};
+
+static void build(struct trace_builder *b, bool sampled, enum loss loss)
 {
 	static const char *const names[3] = {"mma_main", "copy_main", "small_main"};
 	static struct run run[KERNELS];
@@ -105,6 +119,7 @@ static void build(struct trace_builder *b, bool sampled)
 		for (unsigned s = 0; s < SLOTS; s++)
 			if (metric[s])
 				builder_metric(b, s, metric[s]);
+		builder_metric(b, SM_CLOCK, "sm_clock");
 	}
 	for (unsigned i = 0; i < KERNELS; i++) {
 		builder_call(b, &(struct builder_call){.thread = thread,
@@ -112,6 +127,8 @@ static void build(struct trace_builder *b, bool sampled)
 						       .begin_ns = run[i].begin_ns - 5 * US,
 						       .duration_ns = 2 * US,
 						       .correlation = i + 1});
+		if (loss != NOTHING_LOST && i >= LOST_FROM && i < LOST_TO && run[i].kind == 0)
+			continue;
 		builder_run(b, &(struct builder_run){.kernel = kernel[run[i].kind],
 						     .begin_ns = run[i].begin_ns,
 						     .duration_ns = run[i].end_ns - run[i].begin_ns,
@@ -120,6 +137,9 @@ static void build(struct trace_builder *b, bool sampled)
 	}
 	if (sampled)
 		add_samples(b, run, end);
+	if (loss == LOST_AND_TOLD)
+		builder_loss(b, BST_ENUM_LOSS_CUPTI_DROPPED, 600, 0, run[LOST_FROM].begin_ns,
+			     run[LOST_TO].end_ns);
 }
 
 static const struct kernel_report *kernel_named(const struct report *report, const char *name)
@@ -148,7 +168,7 @@ static void samples_tell_each_kernel_s_units(void **state)
 	const struct kernel_report *k;
 
 	(void)state;
-	build(&b, true);
+	build(&b, true, NOTHING_LOST);
 	assert_int_equal(builder_analyze(&b, &report), 0);
 	k = kernel_named(&report, "mma_main");
 	near(&k->tensor_pct, 92);
@@ -163,6 +183,9 @@ static void samples_tell_each_kernel_s_units(void **state)
 	assert_true(k->bytes.known);
 	k = kernel_named(&report, "small_main");
 	assert_int_equal(k->verdict.leaf, LEAF_LATENCY);
+	assert_true(report.processes[0].devices[0].sm_clock_hz.known);
+	assert_float_equal(report.processes[0].devices[0].sm_clock_hz.value, 1400, 1e-6);
+	assert_float_equal(report.processes[0].devices[0].sm_clock_hz.low, 1400, 1e-6);
 	report_fini(&report);
 	builder_fini(&b);
 }
@@ -174,12 +197,38 @@ static void without_samples_nothing_is_invented(void **state)
 	const struct kernel_report *k;
 
 	(void)state;
-	build(&b, false);
+	build(&b, false, NOTHING_LOST);
 	assert_int_equal(builder_analyze(&b, &report), 0);
 	k = kernel_named(&report, "mma_main");
 	assert_false(k->tensor_pct.known);
 	assert_false(k->bytes.known);
+	assert_false(report.processes[0].devices[0].sm_clock_hz.known);
 	assert_int_not_equal(k->evidence, EVIDENCE_COUNTERS);
+	report_fini(&report);
+	builder_fini(&b);
+}
+
+/* What nobody recorded is not put down to the kernels beside it. */
+static void samples_over_lost_records_are_left_out(void **state)
+{
+	struct trace_builder b;
+	struct report report;
+	const struct kernel_report *k;
+
+	(void)state;
+	build(&b, true, LOST_UNTOLD);
+	assert_int_equal(builder_analyze(&b, &report), 0);
+	k = kernel_named(&report, "mma_main");
+	assert_true(!k->tensor_pct.known || fabs(k->tensor_pct.value - 92) > 1);
+	report_fini(&report);
+	builder_fini(&b);
+	build(&b, true, LOST_AND_TOLD);
+	assert_int_equal(builder_analyze(&b, &report), 0);
+	k = kernel_named(&report, "mma_main");
+	near(&k->tensor_pct, 92);
+	near(&k->dram_pct, 12);
+	k = kernel_named(&report, "copy_main");
+	near(&k->dram_pct, 84);
 	report_fini(&report);
 	builder_fini(&b);
 }
@@ -189,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_tell_each_kernel_s_units),
 		cmocka_unit_test(without_samples_nothing_is_invented),
+		cmocka_unit_test(samples_over_lost_records_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
