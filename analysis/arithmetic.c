@@ -107,14 +107,14 @@ static double alike(const struct library *library, uint32_t signature,
 		    const struct ceilings *ceilings, const struct kernel_arithmetic *found)
 {
 	size_t count;
-	const struct library_stat *stat = library_stats(library, &count);
+	const struct library_stat *stat = library_stats_of(library, signature, &count);
 	int side = side_of(&found->flops_pct, &found->bytes_pct);
 	double same = 0, all = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct measure flops, bytes;
 
-		if (stat[i].signature != signature || stat[i].total_ns <= 0)
+		if (stat[i].total_ns <= 0)
 			continue;
 		flops = percent_of(1e9 * stat[i].flops / stat[i].total_ns,
 				   &ceilings->of[found->pipe].measure);
