@@ -255,7 +255,7 @@ $(B)/%.a:
 	$(Q)$(AR) rcs $@ $^
 
 # The export list is hooks.def and library.def and nothing beside them.
-$(B)/exports.map: shim/exports.map.in shim/hooks.def shim/library.def $(B)/flags
+$(B)/exports.map: shim/exports.map.in shim/hooks.def shim/library.def shim/cupti_share.def $(B)/flags
 	$(Q)$(CC) -std=c11 -E -P -x c -I. -o $@ $<
 
 $(B)/libboundshim.so: $(SHIM_OBJ) $(TRACE_PIC_OBJ) $(B)/exports.map

@@ -6,18 +6,21 @@
 #include "actbuf.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum state {
 	FREE,
-	OUT,   /* CUPTI's */
-	READY, /* completed, waits for the writer */
-	TAKEN, /* the writer's */
+	OUT,  /* CUPTI's */
+	BUSY, /* being completed */
+	READY /* completed, for its readers */
 };
 
 struct slot {
 	_Atomic int state;
-	_Atomic uint64_t order; /* of completion */
+	_Atomic uint64_t order;  /* of completion */
+	_Atomic unsigned unread; /* readers that have not taken it */
+	_Atomic unsigned left;   /* readers that have not released it */
 	size_t valid_bytes;
 	void *context;
 	uint32_t stream;
@@ -66,18 +69,26 @@ uint8_t *actbuf_request(void)
 	return NULL;
 }
 
-void actbuf_complete(uint8_t *buffer, size_t valid_bytes, void *context, uint32_t stream)
+void actbuf_complete(uint8_t *buffer, size_t valid_bytes, void *context, uint32_t stream,
+		     unsigned readers)
 {
 	struct slot *s = slot_of(buffer);
 	int expected = OUT;
 
 	/* one that comes back twice, or was never handed out, is not read again */
-	if (!atomic_compare_exchange_strong_explicit(&s->state, &expected, TAKEN,
+	if (!atomic_compare_exchange_strong_explicit(&s->state, &expected, BUSY,
 						     memory_order_relaxed, memory_order_relaxed))
 		return;
 	s->valid_bytes = valid_bytes <= ACTBUF_BYTES ? valid_bytes : 0;
+	if (!readers) {
+		memset(buffer, 0, s->valid_bytes);
+		atomic_store_explicit(&s->state, FREE, memory_order_release);
+		return;
+	}
 	s->context = context;
 	s->stream = stream;
+	atomic_store_explicit(&s->unread, readers, memory_order_relaxed);
+	atomic_store_explicit(&s->left, readers, memory_order_relaxed);
 	atomic_store_explicit(&s->order,
 			      atomic_fetch_add_explicit(&completions, 1, memory_order_relaxed),
 			      memory_order_relaxed);
@@ -85,32 +96,57 @@ void actbuf_complete(uint8_t *buffer, size_t valid_bytes, void *context, uint32_
 	atomic_store_explicit(&s->state, READY, memory_order_release);
 }
 
-int actbuf_take(struct actbuf *out)
+/* The oldest that waits for the reader; ACTBUF_COUNT if none does. */
+static uint32_t oldest_for(enum actbuf_reader reader)
 {
 	uint32_t best = ACTBUF_COUNT;
 	uint64_t least = UINT64_MAX;
 
 	for (uint32_t i = 0; i < ACTBUF_COUNT; i++) {
-		if (atomic_load_explicit(&slots[i].state, memory_order_acquire) != READY)
+		uint64_t order;
+
+		if (atomic_load_explicit(&slots[i].state, memory_order_acquire) != READY ||
+		    !(atomic_load_explicit(&slots[i].unread, memory_order_relaxed) & reader))
 			continue;
-		if (atomic_load_explicit(&slots[i].order, memory_order_relaxed) < least) {
-			least = atomic_load_explicit(&slots[i].order, memory_order_relaxed);
+		order = atomic_load_explicit(&slots[i].order, memory_order_relaxed);
+		if (order < least) {
+			least = order;
 			best = i;
 		}
 	}
-	if (best == ACTBUF_COUNT)
-		return 0;
-	atomic_store_explicit(&slots[best].state, TAKEN, memory_order_relaxed);
-	out->data = pool + (size_t)best * ACTBUF_BYTES;
-	out->valid_bytes = slots[best].valid_bytes;
-	out->context = slots[best].context;
-	out->stream = slots[best].stream;
-	return 1;
+	return best;
 }
 
-void actbuf_release(uint8_t *buffer)
+int actbuf_take(enum actbuf_reader reader, struct actbuf *out)
 {
-	atomic_store_explicit(&slot_of(buffer)->state, FREE, memory_order_release);
+	uint32_t at;
+
+	while ((at = oldest_for(reader)) != ACTBUF_COUNT) {
+		struct slot *s = &slots[at];
+
+		if (!(atomic_fetch_and_explicit(&s->unread, ~(unsigned)reader,
+						memory_order_acquire) &
+		      reader))
+			continue; /* another thread of this reader was faster */
+		out->data = pool + (size_t)at * ACTBUF_BYTES;
+		out->valid_bytes = s->valid_bytes;
+		out->context = s->context;
+		out->stream = s->stream;
+		return 1;
+	}
+	return 0;
+}
+
+void actbuf_release(enum actbuf_reader reader, uint8_t *buffer)
+{
+	struct slot *s = slot_of(buffer);
+
+	/* acquire and release: the last one sees that the others have finished reading */
+	if (atomic_fetch_and_explicit(&s->left, ~(unsigned)reader, memory_order_acq_rel) !=
+	    (unsigned)reader)
+		return;
+	memset(buffer, 0, s->valid_bytes); /* promised to CUPTI: tracer.c, set_attributes */
+	atomic_store_explicit(&s->state, FREE, memory_order_release);
 }
 
 void actbuf_forget(void)

@@ -13,6 +13,12 @@
 #define ACTBUF_BYTES (256u << 10)
 #define ACTBUF_COUNT 512u
 
+/* Who reads a completed buffer; bits. */
+enum actbuf_reader {
+	ACTBUF_OURS = 1,       /* the writer */
+	ACTBUF_APPLICATION = 2 /* on its way to the application's profiler: cupti_share.c */
+};
+
 struct actbuf {
 	uint8_t *data;
 	size_t valid_bytes;
@@ -26,14 +32,18 @@ int actbuf_init(void);
 /* For CUPTI's request: a buffer of ACTBUF_BYTES, or NULL when all are out. Any thread, no lock, no system call. */
 uint8_t *actbuf_request(void);
 
-/* For CUPTI's completion: `buffer` came back with `valid_bytes` of records. Any thread. */
-void actbuf_complete(uint8_t *buffer, size_t valid_bytes, void *context, uint32_t stream);
+/*
+ * For CUPTI's completion: `buffer` came back with `valid_bytes` of records, for these readers; for
+ * none it is free again. Any thread.
+ */
+void actbuf_complete(uint8_t *buffer, size_t valid_bytes, void *context, uint32_t stream,
+		     unsigned readers);
 
-/* The next completed buffer, oldest first: 1, or 0 when there is none. One thread. */
-int actbuf_take(struct actbuf *out);
+/* The next completed buffer for this reader, oldest first: 1, or 0 when there is none. Any thread. */
+int actbuf_take(enum actbuf_reader reader, struct actbuf *out);
 
-/* The taken buffer may be filled again. */
-void actbuf_release(uint8_t *buffer);
+/* The reader has finished. After the last one it is zeroed, and may be filled again. */
+void actbuf_release(enum actbuf_reader reader, uint8_t *buffer);
 
 /* Is this pointer one of the pool's? (The spare is not.) */
 int actbuf_owns(const uint8_t *buffer);

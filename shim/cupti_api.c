@@ -144,6 +144,14 @@ static void *open_library(const char *wanted, char *found, size_t size, char *re
 	return handle;
 }
 
+void *cupti_loaded(void)
+{
+	char path[PATH_MAX];
+
+	return is_loaded("libcupti.so", path, sizeof(path)) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD)
+							    : NULL;
+}
+
 int cupti_load(struct cupti_api *api, const char *wanted, char *reason, size_t size)
 {
 	static const struct {

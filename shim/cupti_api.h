@@ -15,6 +15,9 @@ struct cupti_api {
 	char path[4096];
 };
 
+/* dlopen's handle of the libcupti that the program has loaded; NULL if it has none. Any thread. */
+void *cupti_loaded(void);
+
 /*
  * Fills the table: the libcupti that the program has loaded, else `wanted` (BOUNDSHIM_CUPTI, may be NULL), else the one beside the
  * CUDA libraries in use. 0, or -1 with a sentence in `reason`. Loads a library at most once and never unloads it.

@@ -191,6 +191,12 @@ void session_settle(void)
 	errno = saved;
 }
 
+void session_cupti_used(void)
+{
+	if (session_on())
+		start_cupti();
+}
+
 void session_injected(void)
 {
 	int saved = errno;

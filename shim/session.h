@@ -61,6 +61,11 @@ static inline void session_called(bool succeeded)
 /* Recording ends, hooks pass through from now on. Any thread. */
 void session_stop(void);
 
+/*
+ * The program calls CUPTI, perhaps before CUDA: ours starts first, if it is to start at all, so that it can be shared. Any thread.
+ */
+void session_cupti_used(void);
+
 /* The driver loaded us during cuInit: start CUPTI now. */
 void session_injected(void);
 

@@ -9,12 +9,15 @@
 #include "actbuf.h"
 #include "activity.h"
 #include "api.h"
+#include "clock.h"
 #include "cupti_api.h"
+#include "cupti_share.h"
 #include "log.h"
 #include "loss.h"
 #include "recorder.h"
 #include "sampler.h"
 #include "session.h"
+#include "tracer_cupti.h"
 
 /* From this version on CUPTI takes NULL for a buffer and counts what it drops (12.9: api version 28). */
 #define VERSION_TAKES_NULL 28u
@@ -31,6 +34,8 @@ static char reason[512];
 static _Atomic unsigned news;                 /* changes of state and reason */
 static uint8_t driver_class[DRIVER_ID_LIMIT]; /* class + 1 of the callbacks asked for, 0 = none */
 static _Atomic int callbacks_ready;           /* `cupti` and `driver_class` are filled */
+static _Atomic int stopped;                   /* we ask CUPTI for nothing any more */
+static _Atomic int reading = 1;               /* the writer takes buffers */
 
 static const CUpti_ActivityKind kinds[] = {
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -43,6 +48,17 @@ static const CUpti_CallbackIdResource resources[] = {
 	CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
 };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Readings around changes of CUPTI's clock, for the writer. More than these are lost. */
+#define CLOCK_CHANGES 64u
+static struct {
+	uint64_t row[5];
+	_Atomic int ready;
+} clock_changes[CLOCK_CHANGES];
+static _Atomic unsigned clock_changes_made;
+static unsigned clock_changes_taken; /* writer thread */
+
+#define CLOCK_TRIES 4
 
 static void set_state(enum tracer_state to)
 {
@@ -92,9 +108,13 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
 static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
 				      size_t size, size_t valid_bytes)
 {
+	unsigned readers = share_wants_buffers() ? ACTBUF_APPLICATION : 0;
+
 	(void)size;
+	if (atomic_load_explicit(&reading, memory_order_relaxed))
+		readers |= ACTBUF_OURS;
 	if (actbuf_owns(buffer))
-		actbuf_complete(buffer, valid_bytes, context, stream);
+		actbuf_complete(buffer, valid_bytes, context, stream, readers);
 	else if (buffer)
 		loss_add(BST_ENUM_LOSS_POOL_EXHAUSTED,
 			 (valid_bytes + KERNEL_RECORD_BYTES - 1) / KERNEL_RECORD_BYTES);
@@ -185,12 +205,13 @@ static void CUPTIAPI called_back(void *user, CUpti_CallbackDomain domain, CUpti_
 {
 	(void)user;
 	/* acquire: pairs with learn_driver_functions; CUPTI promises no order between enabling and calling */
-	if (!atomic_load_explicit(&callbacks_ready, memory_order_acquire) || !session_recording())
-		return;
-	if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
-		driver_called(id, data);
-	else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
-		resource_changed(id, data);
+	if (atomic_load_explicit(&callbacks_ready, memory_order_acquire) && session_recording()) {
+		if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+			driver_called(id, data);
+		else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+			resource_changed(id, data);
+	}
+	share_called_back(domain, id, data);
 }
 
 /* The driver functions of driver.def by the names that this CUPTI gives them. Returns how many it knows. */
@@ -250,10 +271,47 @@ static void enable_callbacks(void)
 static void disable_callbacks(void)
 {
 	for (uint32_t id = 1; id < DRIVER_ID_LIMIT; id++)
-		if (driver_class[id])
+		if (driver_class[id] && !share_wants_callback(CUPTI_CB_DOMAIN_DRIVER_API, id))
 			cupti.cuptiEnableCallback(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
 	for (unsigned i = 0; i < COUNT(resources); i++)
-		cupti.cuptiEnableCallback(0, subscriber, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
+		if (!share_wants_callback(CUPTI_CB_DOMAIN_RESOURCE, resources[i]))
+			cupti.cuptiEnableCallback(0, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+						  resources[i]);
+}
+
+static bool is_ours(CUpti_ActivityKind kind)
+{
+	for (unsigned i = 0; i < COUNT(kinds); i++)
+		if (kinds[i] == kind)
+			return true;
+	return false;
+}
+
+const struct cupti_api *tracer_cupti(void)
+{
+	return tracer_state() == TRACER_ON ? &cupti : NULL;
+}
+
+CUpti_SubscriberHandle tracer_subscriber(void)
+{
+	return subscriber;
+}
+
+bool tracer_wants_kind(CUpti_ActivityKind kind)
+{
+	return !atomic_load(&stopped) && is_ours(kind);
+}
+
+bool tracer_wants_callback(CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+	if (atomic_load_explicit(&stopped, memory_order_relaxed))
+		return false;
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+		return id < DRIVER_ID_LIMIT && driver_class[id];
+	for (unsigned i = 0; domain == CUPTI_CB_DOMAIN_RESOURCE && i < COUNT(resources); i++)
+		if ((CUpti_CallbackId)resources[i] == id)
+			return true;
+	return false;
 }
 
 /* Kernel records are the point; of the others, one that this version refuses is said and done without. */
@@ -397,7 +455,8 @@ static void decode(struct output *output, const struct actbuf *buffer)
 							  &record);
 		if (result != CUPTI_SUCCESS)
 			break;
-		activity_record(output, (uint32_t)record->kind, (const uint8_t *)record);
+		if (is_ours(record->kind) || !share_asked_for(record->kind))
+			activity_record(output, (uint32_t)record->kind, (const uint8_t *)record);
 	}
 	if (result == CUPTI_ERROR_MAX_LIMIT_REACHED)
 		return;
@@ -410,9 +469,54 @@ static void count_dropped(void *context, uint32_t stream)
 {
 	size_t dropped = 0;
 
-	if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS &&
-	    dropped)
-		loss_add(BST_ENUM_LOSS_CUPTI_DROPPED, dropped);
+	if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) != CUPTI_SUCCESS ||
+	    !dropped)
+		return;
+	loss_add(BST_ENUM_LOSS_CUPTI_DROPPED, dropped);
+	share_dropped(dropped);
+}
+
+/* CUPTI's clock between two readings of the host's, the narrowest of several tries. */
+void tracer_read_clocks(uint64_t row[5], enum bst_enum when)
+{
+	row[3] = UINT64_MAX;
+	for (int i = 0; i < CLOCK_TRIES; i++) {
+		uint64_t before = host_now();
+		uint64_t device = tracer_timestamp();
+		uint64_t between = host_now();
+		uint64_t realtime = clock_ns(CLOCK_REALTIME);
+		uint64_t after = host_now();
+
+		if (after - before >= row[3])
+			continue;
+		row[0] = device;
+		row[1] = realtime;
+		row[2] = before + (between - before) / 2;
+		row[3] = after - before;
+	}
+	row[4] = when;
+}
+
+void tracer_clock_changes(enum bst_enum when)
+{
+	unsigned at = atomic_fetch_add(&clock_changes_made, 1) % CLOCK_CHANGES;
+
+	if (atomic_load(&clock_changes[at].ready))
+		return;
+	tracer_read_clocks(clock_changes[at].row, when);
+	atomic_store_explicit(&clock_changes[at].ready, 1, memory_order_release);
+}
+
+static void write_clock_changes(struct output *output)
+{
+	for (;; clock_changes_taken++) {
+		unsigned at = clock_changes_taken % CLOCK_CHANGES;
+
+		if (!atomic_load_explicit(&clock_changes[at].ready, memory_order_acquire))
+			return;
+		output_add_numbers(output, BST_TABLE_CLOCK, clock_changes[at].row);
+		atomic_store(&clock_changes[at].ready, 0);
+	}
 }
 
 void tracer_drain(struct output *output)
@@ -421,21 +525,33 @@ void tracer_drain(struct output *output)
 
 	if (tracer_state() == TRACER_UNTRIED || !cupti.cuptiActivityGetNextRecord)
 		return;
-	while (actbuf_take(&buffer)) {
+	while (actbuf_take(ACTBUF_OURS, &buffer)) {
 		if (buffer.valid_bytes)
 			decode(output, &buffer);
 		count_dropped(buffer.context, buffer.stream);
-		memset(buffer.data, 0, buffer.valid_bytes); /* promised to CUPTI: set_attributes */
-		actbuf_release(buffer.data);
+		actbuf_release(ACTBUF_OURS, buffer.data);
 	}
+	write_clock_changes(output);
+	share_deliver();
+}
+
+void tracer_end(void)
+{
+	struct actbuf buffer;
+
+	atomic_store(&reading, 0);
+	while (actbuf_take(ACTBUF_OURS, &buffer))
+		actbuf_release(ACTBUF_OURS, buffer.data);
 }
 
 void tracer_stop(void)
 {
 	if (tracer_state() != TRACER_ON)
 		return;
+	atomic_store(&stopped, 1);
 	for (unsigned i = 0; i < COUNT(kinds); i++)
-		cupti.cuptiActivityDisable(kinds[i]);
+		if (!share_wants_kind(kinds[i]))
+			cupti.cuptiActivityDisable(kinds[i]);
 	disable_callbacks();
 }
 
@@ -444,7 +560,10 @@ void tracer_forget(bool parent_used_cuda)
 	bool untried = tracer_state() == TRACER_UNTRIED;
 
 	actbuf_forget();
+	share_forget();
 	sampler_forget();
+	atomic_store(&stopped, 0);
+	atomic_store(&reading, 1);
 	atomic_store_explicit(&callbacks_ready, 0, memory_order_relaxed);
 	memset(driver_class, 0, sizeof(driver_class));
 	set_state(TRACER_UNTRIED);

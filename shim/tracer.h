@@ -33,8 +33,11 @@ unsigned tracer_news(void);
 const char *tracer_path(void);
 uint32_t tracer_version(void);
 
-/* CUPTI's clock now, 0 when off. Writer thread. */
+/* CUPTI's clock now, 0 when off. Any thread. */
 uint64_t tracer_timestamp(void);
+
+/* A row of table `clock`: the three clocks read together. Any thread. */
+void tracer_read_clocks(uint64_t row[5], enum bst_enum when);
 
 /* Writer thread: asks CUPTI for completed buffers (`forced`: unfinished work too), decodes what is ready. */
 void tracer_flush(bool forced);
@@ -42,6 +45,9 @@ void tracer_drain(struct output *output);
 
 /* Stops callbacks and activities without finalizing CUPTI. Writer thread. */
 void tracer_stop(void);
+
+/* Nothing is drained any more: buffers are the application's profiler's alone. Writer thread, last. */
+void tracer_end(void);
 
 /* In a forked child. */
 void tracer_forget(bool parent_used_cuda);

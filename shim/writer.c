@@ -31,7 +31,6 @@
 #define LOOK_NS 100000000u
 #define FLUSH_NS 250000000u
 #define CLOCK_NS 1000000000u
-#define CLOCK_TRIES 8 /* the reading with the narrowest bracket is kept */
 
 static struct writer_options options;
 static struct output *out;
@@ -111,27 +110,12 @@ static void drain_rings(void)
 	}
 }
 
-/* The three clocks read together: CUPTI's between two readings of the host's, the narrowest of several tries. */
 static void read_clocks(enum bst_enum reason)
 {
-	uint64_t best[4] = {0, 0, 0, UINT64_MAX};
+	uint64_t row[5];
 
-	for (int i = 0; i < CLOCK_TRIES; i++) {
-		uint64_t before = host_now();
-		uint64_t device = tracer_timestamp();
-		uint64_t between = host_now();
-		uint64_t realtime = clock_ns(CLOCK_REALTIME);
-		uint64_t after = host_now();
-
-		if (after - before >= best[3])
-			continue;
-		best[0] = device;
-		best[1] = realtime;
-		best[2] = before + (between - before) / 2;
-		best[3] = after - before;
-	}
-	output_add_numbers(out, BST_TABLE_CLOCK,
-			   (uint64_t[]){best[0], best[1], best[2], best[3], reason});
+	tracer_read_clocks(row, reason);
+	output_add_numbers(out, BST_TABLE_CLOCK, row);
 }
 
 static void add_cost(enum bst_enum kind, uint64_t count, uint64_t total_ns)
@@ -246,6 +230,7 @@ static void finish(const char *reason)
 	output_meta(out, "end.reason", reason);
 	output_meta_number(out, "end.time_ns", host_now());
 	output_close(out);
+	tracer_end();
 	/* release: pairs with writer_finish */
 	atomic_store_explicit(&finished, 1, memory_order_release);
 	futex(&finished, FUTEX_WAKE, INT_MAX, NULL);

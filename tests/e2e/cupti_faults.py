@@ -13,7 +13,10 @@ OPTIONS = ("steps=15", "kernels=2", "h2d=100", "graph=1", "sync=5")
 ALONE = run("launch_loop", *OPTIONS, preload=False)
 # 15 not initialized, 26 hardware busy, 35 insufficient privileges, 39 multiple subscribers, 43 virtualized device not supported
 CODES = (15, 26, 35, 39, 43)
-FUNCTIONS = re.findall(r"^CUPTI\((\w+), [01]\)", (ROOT / "shim/cupti_api.def").read_text(), re.M)
+# called only where the program's own profiler asks for it: e2e/shared_cupti.py
+ON_REQUEST = {"cuptiEnableDomain", "cuptiActivityRegisterTimestampCallback"}
+FUNCTIONS = [name for name in re.findall(r"^CUPTI\((\w+), [01]\)", (ROOT / "shim/cupti_api.def").read_text(), re.M)
+             if name not in ON_REQUEST]
 # Without these CUPTI is off. Of the rest, what fails is told ("degraded"), or is a wish whose failure changes nothing.
 FATAL = ("cuptiSubscribe", "cuptiActivityRegisterCallbacks")
 WISHES = ("cuptiGetVersion", "cuptiGetResultString", "cuptiUnsubscribe", "cuptiActivityDisable", "cuptiSetThreadIdType",

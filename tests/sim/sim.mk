@@ -136,6 +136,10 @@ $(SIM_APPS_OUT)/caller12.so: $(SIM_APPS_DIR)caller.c $(SIM_OUT)/libcudart.so.12 
 $(SIM_APPS_OUT)/caller13.so: $(SIM_APPS_DIR)caller.c $(SIM_OUT)/libcudart.so.13 | $(SIM_APPS_OUT)
 	$(SIM_CC) $(SIM_APP_FLAGS) -fPIC -shared -DCALLER=13 -o $@ $< $(SIM_RPATH) $(SIM_OUT)/libcudart.so.13
 
+# Calls CUPTI itself, through the dynamic linker, as libtorch_cpu does.
+$(SIM_APPS_OUT)/profiler: $(SIM_APPS_DIR)profiler.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcudart.so.13 $(SIM_OUT)/libcupti.so.13 | $(SIM_APPS_OUT)
+	$(SIM_CC) $(SIM_APP_FLAGS) -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) $(SIM_OUT)/libcudart.so.13 $(SIM_OUT)/libcupti.so.13 -ldl
+
 # Links the stand-in math libraries too.
 $(SIM_APPS_OUT)/library_calls: $(SIM_APPS_DIR)library_calls.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcudart.so.13 $(SIM_MATH_LIBS) | $(SIM_APPS_OUT)
 	$(SIM_CC) $(SIM_APP_FLAGS) -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) -Wl,-rpath,'$$ORIGIN/../sim/math' \

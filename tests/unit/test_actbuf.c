@@ -39,7 +39,7 @@ static void all_buffers_are_distinct_then_none_is_left(void **state)
 				    buffer[k] >= buffer[i] + ACTBUF_BYTES);
 	}
 	assert_null(actbuf_request());
-	actbuf_complete(buffer[77], 0, NULL, 0);
+	actbuf_complete(buffer[77], 0, NULL, 0, ACTBUF_OURS);
 	assert_null(actbuf_request());
 }
 
@@ -51,13 +51,40 @@ static void a_returned_buffer_serves_again_after_release(void **state)
 	(void)state;
 	for (unsigned i = 0; i < ACTBUF_COUNT; i++)
 		buffer = actbuf_request();
-	actbuf_complete(buffer, 10, NULL, 0);
-	assert_int_equal(actbuf_take(&out), 1);
+	actbuf_complete(buffer, 10, NULL, 0, ACTBUF_OURS);
+	assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 1);
 	assert_ptr_equal(out.data, buffer);
 	assert_null(actbuf_request());
-	actbuf_release(out.data);
+	actbuf_release(ACTBUF_OURS, out.data);
 	assert_ptr_equal(actbuf_request(), buffer);
-	assert_int_equal(actbuf_take(&out), 0);
+	assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 0);
+}
+
+static void two_readers_each_get_it_and_the_last_frees_it(void **state)
+{
+	uint8_t *buffer = NULL;
+	struct actbuf ours, its;
+
+	(void)state;
+	for (unsigned i = 0; i < ACTBUF_COUNT; i++)
+		buffer = actbuf_request();
+	buffer[3] = 7;
+	actbuf_complete(buffer, 10, NULL, 0, ACTBUF_OURS | ACTBUF_APPLICATION);
+	assert_int_equal(actbuf_take(ACTBUF_APPLICATION, &its), 1);
+	assert_int_equal(actbuf_take(ACTBUF_APPLICATION, &its), 0);
+	assert_int_equal(actbuf_take(ACTBUF_OURS, &ours), 1);
+	assert_ptr_equal(ours.data, buffer);
+	actbuf_release(ACTBUF_OURS, ours.data);
+	assert_null(actbuf_request());
+	assert_int_equal(buffer[3], 7);
+	actbuf_release(ACTBUF_APPLICATION, buffer);
+	assert_int_equal(buffer[3], 0);
+	assert_ptr_equal(actbuf_request(), buffer);
+	/* for nobody: free at once */
+	buffer[3] = 7;
+	actbuf_complete(buffer, 10, NULL, 0, 0);
+	assert_ptr_equal(actbuf_request(), buffer);
+	assert_int_equal(buffer[3], 0);
 }
 
 static void buffers_come_in_the_order_of_completion(void **state)
@@ -67,19 +94,19 @@ static void buffers_come_in_the_order_of_completion(void **state)
 	struct actbuf out;
 
 	(void)state;
-	actbuf_complete(c, 3, &marks[2], 33);
-	actbuf_complete(a, 1, &marks[0], 11);
-	actbuf_complete(b, 2, &marks[1], 22);
-	assert_int_equal(actbuf_take(&out), 1);
+	actbuf_complete(c, 3, &marks[2], 33, ACTBUF_OURS);
+	actbuf_complete(a, 1, &marks[0], 11, ACTBUF_OURS);
+	actbuf_complete(b, 2, &marks[1], 22, ACTBUF_OURS);
+	assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 1);
 	assert_ptr_equal(out.data, c);
 	assert_int_equal(out.valid_bytes, 3);
 	assert_ptr_equal(out.context, &marks[2]);
 	assert_int_equal(out.stream, 33);
-	assert_int_equal(actbuf_take(&out), 1);
+	assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 1);
 	assert_ptr_equal(out.data, a);
-	assert_int_equal(actbuf_take(&out), 1);
+	assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 1);
 	assert_ptr_equal(out.data, b);
-	assert_int_equal(actbuf_take(&out), 0);
+	assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 0);
 }
 
 static void a_buffer_that_comes_back_twice_is_read_once(void **state)
@@ -88,15 +115,15 @@ static void a_buffer_that_comes_back_twice_is_read_once(void **state)
 	struct actbuf out;
 
 	(void)state;
-	actbuf_complete(a, 100, NULL, 1);
-	actbuf_complete(a, 999, NULL, 1);
-	assert_int_equal(actbuf_take(&out), 1);
+	actbuf_complete(a, 100, NULL, 1, ACTBUF_OURS);
+	actbuf_complete(a, 999, NULL, 1, ACTBUF_OURS);
+	assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 1);
 	assert_int_equal(out.valid_bytes, 100);
-	actbuf_complete(a, 100, NULL, 1); /* while the writer reads it */
-	assert_int_equal(actbuf_take(&out), 0);
-	actbuf_release(a);
-	actbuf_complete(a, 100, NULL, 1); /* while nobody has it */
-	assert_int_equal(actbuf_take(&out), 0);
+	actbuf_complete(a, 100, NULL, 1, ACTBUF_OURS); /* while the writer reads it */
+	assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 0);
+	actbuf_release(ACTBUF_OURS, a);
+	actbuf_complete(a, 100, NULL, 1, ACTBUF_OURS); /* while nobody has it */
+	assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 0);
 }
 
 static void impossible_sizes_are_not_believed(void **state)
@@ -105,8 +132,8 @@ static void impossible_sizes_are_not_believed(void **state)
 	struct actbuf out;
 
 	(void)state;
-	actbuf_complete(a, (size_t)ACTBUF_BYTES + 1, NULL, 0);
-	assert_int_equal(actbuf_take(&out), 1);
+	actbuf_complete(a, (size_t)ACTBUF_BYTES + 1, NULL, 0, ACTBUF_OURS);
+	assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 1);
 	assert_int_equal(out.valid_bytes, 0);
 }
 
@@ -123,8 +150,8 @@ static void strangers_are_not_owned(void **state)
 }
 
 static _Atomic unsigned refused, completed;
-static _Atomic uint8_t
-	in_use[ACTBUF_COUNT]; /* by the number that stands at the beginning of a buffer */
+static _Atomic uint8_t in_use[ACTBUF_COUNT];
+static uint8_t *base; /* of the pool */
 static _Atomic unsigned shared;
 
 /* Marks a buffer while this thread has it: two owners at once would meet. */
@@ -133,14 +160,13 @@ static void *fill_buffers(void *unused)
 	(void)unused;
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		uint8_t *p = actbuf_request();
-		uint16_t number;
+		size_t number = (size_t)(p - base) / ACTBUF_BYTES;
 
 		if (!p) {
 			refused++;
 			sched_yield();
 			continue;
 		}
-		memcpy(&number, p, sizeof(number));
 		if (atomic_fetch_add(&in_use[number], 1) != 0)
 			shared++;
 		p[8] = (uint8_t)i;
@@ -148,7 +174,7 @@ static void *fill_buffers(void *unused)
 		if (i % 97 == 0)
 			continue; /* never comes back */
 		completed++;
-		actbuf_complete(p, i % ACTBUF_BYTES, NULL, i);
+		actbuf_complete(p, i % ACTBUF_BYTES, NULL, i, ACTBUF_OURS);
 	}
 	return NULL;
 }
@@ -162,31 +188,29 @@ static void many_threads_and_one_writer_share_the_pool(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < ACTBUF_COUNT; i++) {
-		uint16_t number = (uint16_t)i;
-
 		all[i] = actbuf_request();
-		memcpy(all[i], &number, sizeof(number));
+		base = i == 0 || all[i] < base ? all[i] : base;
 	}
 	for (unsigned i = 0; i < ACTBUF_COUNT; i++) {
-		actbuf_complete(all[i], 0, NULL, 0);
-		assert_int_equal(actbuf_take(&out), 1);
-		actbuf_release(out.data);
+		actbuf_complete(all[i], 0, NULL, 0, ACTBUF_OURS);
+		assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 1);
+		actbuf_release(ACTBUF_OURS, out.data);
 	}
 	for (unsigned i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, fill_buffers, NULL), 0);
 	for (unsigned alive = THREADS; alive;) {
-		while (actbuf_take(&out)) {
+		while (actbuf_take(ACTBUF_OURS, &out)) {
 			taken++;
-			actbuf_release(out.data);
+			actbuf_release(ACTBUF_OURS, out.data);
 		}
 		if (pthread_tryjoin_np(threads[alive - 1], NULL) == 0)
 			alive--;
 		else
 			sched_yield();
 	}
-	while (actbuf_take(&out)) {
+	while (actbuf_take(ACTBUF_OURS, &out)) {
 		taken++;
-		actbuf_release(out.data);
+		actbuf_release(ACTBUF_OURS, out.data);
 	}
 	assert_int_equal(taken, completed);
 	assert_int_equal(shared, 0);
@@ -202,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(all_buffers_are_distinct_then_none_is_left),
 		TEST(a_returned_buffer_serves_again_after_release),
+		TEST(two_readers_each_get_it_and_the_last_frees_it),
 		TEST(buffers_come_in_the_order_of_completion),
 		TEST(a_buffer_that_comes_back_twice_is_read_once),
 		TEST(impossible_sizes_are_not_believed),
