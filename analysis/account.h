@@ -21,6 +21,7 @@ struct signature_label {
 	struct decision decision;
 	struct kernel_counters counters;     /* measures are unknown where nothing was sampled */
 	struct kernel_arithmetic arithmetic; /* likewise where no library call tells */
+	struct measure geometry_bytes;       /* that a launch touches, by its name and grid */
 };
 
 /* What happened with a kernel signature in the steady window. */

@@ -91,6 +91,7 @@ struct device_attributes device_attributes_of(const struct vocabulary *v, uint32
 		.clock_khz = number_of(v, device, "clock_khz"),
 		.memory_clock_khz = number_of(v, device, "memory_clock_khz"),
 		.memory_bus_bits = number_of(v, device, "memory_bus_bits"),
+		.l2_bytes = number_of(v, device, "l2_bytes"),
 	};
 }
 

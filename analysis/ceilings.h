@@ -47,6 +47,7 @@ struct ceilings {
 /* 0 = not known. As in the trace: table device of shim/trace/FORMAT.md. */
 struct device_attributes {
 	uint64_t cc_major, cc_minor, sm_count, clock_khz, memory_clock_khz, memory_bus_bits;
+	uint64_t l2_bytes;
 };
 
 /* "dram_read", "bytes/s" and "device memory, reads" for CEILING_DRAM_READ; static. */

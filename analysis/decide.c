@@ -10,11 +10,10 @@
  * tensor pipe 95 %, L1 98 % on an H200, and it is the pipe that binds). And a kernel shorter than
  * three launch floors counts as too small, whatever its grid.
  *
- * Without utilisations the geometry can only say that a kernel is too small, and does so where no
- * unit can reach 60 %: where fewer than 60 % of the SMs have a block, or where the kernel is that
- * short. Against ncu on BERT (data/h200-bert): all of the time of such kernels was below 60 %. With
- * waves < 1 but more blocks than that, 80 % was for kernels that are not GEMMs, and one half for
- * GEMMs, of which nothing is said then.
+ * Without utilisations: decide.h. That waves < 1 tells underfilled of kernels but GEMMs, and nothing
+ * of those, is from ncu on BERT (data/h200-bert): 80 % of the time of the former was
+ * below 60 %, and half of the latter's. All of the time of kernels on fewer than 60 % of the SMs, or
+ * that short, was.
  */
 #include "decide.h"
 
@@ -75,7 +74,9 @@ static bool too_small(const struct decide_input *in)
 /* Evidence of this kind, less near a threshold. */
 static double trust(const struct decide_input *in, double margin)
 {
-	double base = in->evidence == EVIDENCE_COUNTERS ? 0.9 : 0.8;
+	double base = in->evidence == EVIDENCE_COUNTERS  ? 0.9
+		      : in->evidence == EVIDENCE_LIBRARY ? 0.8
+							 : 0.7;
 
 	return margin < BAND_PCT ? 0.5 : fmin(base, 0.5 + margin / 25);
 }
@@ -97,6 +98,20 @@ static struct decision decide_busy(const struct decide_input *in, enum unit firs
 	return d;
 }
 
+static struct decision unknown(void)
+{
+	return label(LEAF_UNKNOWN, 0, EVIDENCE_NONE);
+}
+
+/* No unit at 60 %. Of library calls it is not known what caches do. */
+static struct decision decide_idle(const struct decide_input *in, double confidence)
+{
+	if (in->evidence != EVIDENCE_COUNTERS)
+		confidence = fmin(confidence, in->evidence == EVIDENCE_LIBRARY ? 0.6 : 0.7);
+	return label(too_small(in) || too_short(in) ? LEAF_UNDERFILLED : LEAF_LATENCY, confidence,
+		     in->evidence);
+}
+
 static struct decision decide_units(const struct decide_input *in, enum unit first)
 {
 	double value = in->unit_pct[first].value;
@@ -104,41 +119,74 @@ static struct decision decide_units(const struct decide_input *in, enum unit fir
 
 	if (value >= BOUND_PCT)
 		return decide_busy(in, first);
-	d = label(too_small(in) || too_short(in) ? LEAF_UNDERFILLED : LEAF_LATENCY,
-		  trust(in, BOUND_PCT - value), in->evidence);
+	d = decide_idle(in, trust(in, BOUND_PCT - value));
 	d.leans = unit_leaf[first];
 	return d;
 }
 
+/* Of DRAM alone, by the bytes that the geometry tells. */
+static struct decision decide_bytes(const struct decide_input *in)
+{
+	const struct measure *dram = &in->unit_pct[UNIT_DRAM];
+	bool sure = dram->low >= BOUND_PCT || dram->high < BOUND_PCT;
+	double confidence = trust(in, fabs(dram->value - BOUND_PCT));
+	struct decision d;
+
+	if (!sure)
+		confidence = fmin(confidence, 0.5);
+	if (too_short(in) || dram->high < BOUND_PCT || in->cached || dram->value < BOUND_PCT)
+		d = decide_idle(in, confidence);
+	else
+		return label(LEAF_DRAM, confidence, EVIDENCE_GEOMETRY);
+	d.leans = LEAF_DRAM;
+	return d;
+}
+
+/* A GEMM on most of the SMs. */
+static bool may_be_busy(const struct decide_input *in)
+{
+	return in->prior == LEAF_COMPUTE || in->prior == LEAF_CACHE;
+}
+
+/* By how much of the device it fills, and for how long. Unknown if that says nothing. */
 static struct decision decide_geometry(const struct decide_input *in)
 {
 	bool few_blocks = in->coverage.known && in->coverage.value < BOUND_PCT / 100;
-	struct decision d;
+	struct decision d = unknown();
 
 	if (few_blocks || too_short(in))
 		d = label(LEAF_UNDERFILLED, few_blocks ? 0.8 : 0.7, EVIDENCE_GEOMETRY);
-	else if (too_small(in) && in->prior == LEAF_COMPUTE)
-		d = label(LEAF_UNKNOWN, 0, EVIDENCE_NONE);
-	else if (too_small(in))
+	else if (too_small(in) && !may_be_busy(in))
 		d = label(LEAF_UNDERFILLED, 0.5, EVIDENCE_GEOMETRY);
-	else if (in->prior != LEAF_UNKNOWN)
-		return label(in->prior, fmin(in->prior_confidence, 0.4), EVIDENCE_PRIOR);
-	else
-		return label(LEAF_UNKNOWN, 0, EVIDENCE_NONE);
-	d.leans = in->prior;
+	else if (in->cached)
+		d = label(LEAF_LATENCY, 0.5, EVIDENCE_GEOMETRY);
+	if (d.leaf != LEAF_UNKNOWN)
+		d.leans = in->prior;
 	return d;
+}
+
+static struct decision decide_prior(const struct decide_input *in)
+{
+	if (in->prior == LEAF_UNKNOWN || in->prior_confidence <= 0 ||
+	    (too_small(in) && in->prior == LEAF_COMPUTE))
+		return unknown();
+	return label(in->prior, fmin(in->prior_confidence, 0.4), EVIDENCE_PRIOR);
 }
 
 struct decision decide(const struct decide_input *in)
 {
 	enum unit first = busiest(in);
+	struct decision d;
 
 	if (in->collective)
 		return label(LEAF_COMMUNICATION, 0.9, EVIDENCE_PRIOR);
 	/* One side alone does not tell which is busier. */
 	if (in->unit_pct[UNIT_COMPUTE].known && in->unit_pct[UNIT_DRAM].known)
 		return decide_units(in, first);
-	return decide_geometry(in);
+	if (in->evidence == EVIDENCE_GEOMETRY && in->unit_pct[UNIT_DRAM].known)
+		return decide_bytes(in);
+	d = decide_geometry(in);
+	return d.leaf == LEAF_UNKNOWN ? decide_prior(in) : d;
 }
 
 static void add_measure(struct measure *sum, const struct measure *m, double most)
@@ -151,6 +199,10 @@ static void add_measure(struct measure *sum, const struct measure *m, double mos
 
 void decide_add(struct decide_input *sum, const struct decide_input *kernel)
 {
+	/* Bytes by geometry say something of kernels that are nothing but memory traffic. */
+	if (sum->evidence != kernel->evidence)
+		sum->unit_pct[UNIT_DRAM].known &=
+			sum->evidence != EVIDENCE_GEOMETRY && kernel->evidence != EVIDENCE_GEOMETRY;
 	for (unsigned u = 0; u < UNIT_COUNT; u++)
 		add_measure(&sum->unit_pct[u], &kernel->unit_pct[u], 100);
 	add_measure(&sum->waves, &kernel->waves, HUGE_VAL);
@@ -161,4 +213,5 @@ void decide_add(struct decide_input *sum, const struct decide_input *kernel)
 	if (sum->prior != kernel->prior)
 		sum->prior = LEAF_UNKNOWN;
 	sum->prior_confidence = fmin(sum->prior_confidence, kernel->prior_confidence);
+	sum->cached &= kernel->cached;
 }

@@ -17,14 +17,16 @@ enum unit {
 
 struct decide_input {
 	struct measure unit_pct[UNIT_COUNT]; /* of peak sustained, elapsed */
-	enum evidence
-		evidence; /* behind them: counters or library; anything else where none is known */
+	/* Behind them: counters; library; geometry, of DRAM alone; anything else where none is
+	 * known. */
+	enum evidence evidence;
 	struct measure waves;    /* blocks over what the device holds at once */
 	struct measure coverage; /* blocks over SMs */
 	double duration_ns;      /* mean; 0 = unknown */
 	double floor_ns;         /* the launch floor of this device */
 	enum leaf prior;         /* what the name suggests; LEAF_UNKNOWN = nothing */
-	double prior_confidence;
+	double prior_confidence; /* 0: such kernels only lean to it */
+	bool cached; /* L2 can hold all that it moves, and has it from the kernels before */
 	bool collective;
 };
 
@@ -44,6 +46,22 @@ struct decision {
  */
 #define DECIDE_FLOOR_NS 3000.0
 
+/*
+ * Counters and library calls tell utilisations, and the thresholds of decide.c apply. Without them:
+ *
+ *   underfilled   fewer than 60 % of the SMs have a block, or it is shorter than three launch floors;
+ *                 also waves < 1, unless such kernels lean to compute or cache: a GEMM of one block
+ *                 on 0.97 of the SMs may be at its peak
+ *   dram          the bytes that the geometry tells make 60 % of peak: surely, if even after all
+ *                 hits that L2 can hold; else by the mean, if L2 does not hold all of them
+ *   latency       they make less, and it fills the device; or L2 has all that it can move. Nothing
+ *                 says that L1 or an arithmetic pipe is not busy, and pointwise kernels are not known
+ *                 to be bound by them (H200: 65 % at most, by index arithmetic)
+ *   the prior     what kernels of its family measured on this architecture (kernel_prior.h)
+ *   unknown       everything else
+ *
+ * Confidence is at most 0.7 by geometry and 0.4 by a prior.
+ */
 struct decision decide(const struct decide_input *input);
 
 /*

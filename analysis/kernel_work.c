@@ -34,6 +34,9 @@ static void add_bytes(const struct kernel_work_input *in, struct kernel_work *wo
 	} else if (in->arithmetic->bytes.known) {
 		work->bytes = in->arithmetic->bytes;
 		work->bytes_source = EVIDENCE_LIBRARY;
+	} else if (in->geometry_bytes->known) {
+		work->bytes = *in->geometry_bytes;
+		work->bytes_source = EVIDENCE_GEOMETRY;
 	}
 }
 

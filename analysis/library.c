@@ -629,11 +629,11 @@ static void sum_stat(const struct library *l, const struct library_stat *s, stru
 	sum->nominal |= (shape->flags & BST_ENUM_SHAPE_FLAG_NOMINAL) != 0;
 }
 
-bool library_sum(const struct library *l, uint32_t signature, struct library_sum *sum)
+const struct library_stat *library_stats_of(const struct library *l, uint32_t signature,
+					    size_t *count)
 {
 	size_t low = 0, high = l->stat_count;
 
-	memset(sum, 0, sizeof(*sum));
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -642,8 +642,20 @@ bool library_sum(const struct library *l, uint32_t signature, struct library_sum
 		else
 			high = middle;
 	}
-	for (; low < l->stat_count && l->stat[low].signature == signature; low++)
-		sum_stat(l, &l->stat[low], sum);
+	while (high < l->stat_count && l->stat[high].signature == signature)
+		high++;
+	*count = high - low;
+	return l->stat ? &l->stat[low] : NULL;
+}
+
+bool library_sum(const struct library *l, uint32_t signature, struct library_sum *sum)
+{
+	size_t count;
+	const struct library_stat *stat = library_stats_of(l, signature, &count);
+
+	memset(sum, 0, sizeof(*sum));
+	for (size_t i = 0; i < count; i++)
+		sum_stat(l, &stat[i], sum);
 	return sum->launches > 0;
 }
 

@@ -125,8 +125,10 @@ struct library_sum {
 
 /* After library_finish. False where the signature carried nothing; *sum is zeroed then. */
 bool library_sum(const struct library *l, uint32_t signature, struct library_sum *sum);
-/* All, by signature and then by time, longest first. */
+/* All, by signature and then by time, longest first; and those of one signature. */
 const struct library_stat *library_stats(const struct library *l, size_t *count);
+const struct library_stat *library_stats_of(const struct library *l, uint32_t signature,
+					    size_t *count);
 
 struct library_counts {
 	uint64_t calls; /* that ran: neither captured nor deferred */

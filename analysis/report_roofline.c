@@ -155,6 +155,15 @@ static bool has_work(const struct kernel_report *kernel)
 	return kernel->roofline.flops_per_s.known || kernel->roofline.bytes_per_s.known;
 }
 
+static const char *bytes_mark(const struct kernel_report *kernel)
+{
+	if (!kernel->roofline.bytes_per_s.known)
+		return "";
+	if (kernel->bytes_source == EVIDENCE_LIBRARY)
+		return "\xe2\x89\xa5";
+	return kernel->bytes_source == EVIDENCE_GEOMETRY ? "~" : "";
+}
+
 static void add_rates(struct table *table, const struct kernel_report *kernel)
 {
 	const struct roofline *r = &kernel->roofline;
@@ -163,9 +172,7 @@ static void add_rates(struct table *table, const struct kernel_report *kernel)
 		  r->flops_per_s.known && kernel->flops_source != EVIDENCE_LIBRARY ? "~" : "",
 		  r->flops_per_s.known ? quantity_operations(r->flops_per_s.value, "FLOP/s").text
 				       : "");
-	table_add(table, "%s%s",
-		  r->bytes_per_s.known && kernel->bytes_source == EVIDENCE_LIBRARY ? "\xe2\x89\xa5"
-										   : "",
+	table_add(table, "%s%s", bytes_mark(kernel),
 		  r->bytes_per_s.known ? quantity_rate(r->bytes_per_s.value).text : "");
 }
 
@@ -211,7 +218,8 @@ static void print_rooflines(const struct device_report *device, const struct vie
 		paragraph_print(
 			terminal, STYLE_DIM,
 			"of roof: achieved over the smaller of the pipe's ceiling and FLOP/B x memory \xc2\xb7 "
-			"~ by counters, an estimate \xc2\xb7 \xe2\x89\xa5 operands of library calls, each once",
+			"~ an estimate: FLOPs by counters, bytes by name and grid \xc2\xb7 "
+			"\xe2\x89\xa5 operands of library calls, each once",
 			2, 2);
 	}
 	table_fini(&table);

@@ -6,16 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "geometry.h"
+#include "estimate.h"
 #include "kernel_name.h"
 #include "kernel_work.h"
 #include "verdict.h"
+
+static void label_signature(const struct tensor_sources *tensors,
+			    const struct estimate_source *device,
+			    const struct evidence_sources *sources, uint32_t signature,
+			    uint32_t index, struct signature_label *label)
+{
+	const struct kernel_survey *seen = &tensors->survey->kernel[signature];
+	struct estimate_source source = *device;
+
+	arithmetic_of(sources->library, signature, seen->launches, sources->ceilings,
+		      &label->arithmetic);
+	source.signature = &tensors->vocabulary->signature[signature];
+	source.duration_ns = (double)seen->total_ns / (double)seen->launches;
+	source.arithmetic = &label->arithmetic;
+	source.sizes = tensor_sizes_of(tensors, signature);
+	estimate(&source, &label->input, &label->geometry_bytes);
+	if (sources->counters &&
+	    counters_find(sources->counters, index, signature, &label->counters))
+		counters_decide_input(&label->counters, &label->input);
+}
 
 struct signature_label *summary_labels(const struct vocabulary *v, uint32_t device,
 				       const struct device_survey *survey,
 				       const struct evidence_sources *sources, size_t *count)
 {
 	struct device_shape shape = device_shape_of(v, device);
+	struct device_attributes attributes = device_attributes_of(v, device);
+	const struct estimate_source source = {
+		.shape = &shape, .attributes = &attributes, .peaks = sources->ceilings};
+	struct tensor_sources tensors = tensor_sources_of(v, survey, sources->library);
 	struct signature_label *labels;
 
 	*count = v->signature_count ? v->signature_count : 1;
@@ -23,28 +47,12 @@ struct signature_label *summary_labels(const struct vocabulary *v, uint32_t devi
 	if (!labels)
 		return NULL;
 	for (size_t i = 0; i < *count; i++) {
-		const struct kernel_survey *seen = &survey->kernel[i];
-		struct decide_input *in = &labels[i].input;
-		const struct kernel_kind *kind;
-
-		in->prior = LEAF_UNKNOWN;
-		in->floor_ns = DECIDE_FLOOR_NS;
-		if (i < v->signature_count && seen->launches) {
-			kind = kernel_kind_of(v->signature[i].name);
-			in->prior = kind->prior;
-			in->prior_confidence = kind->confidence;
-			in->collective = kind->collective;
-			in->waves = geometry_waves(&shape, &v->signature[i]);
-			in->coverage = geometry_coverage(&shape, &v->signature[i]);
-			in->duration_ns = (double)seen->total_ns / (double)seen->launches;
-			if (arithmetic_of(sources->library, (uint32_t)i, seen->launches,
-					  sources->ceilings, &labels[i].arithmetic))
-				arithmetic_decide_input(&labels[i].arithmetic, in);
-			if (sources->counters && counters_find(sources->counters, device,
-							       (uint32_t)i, &labels[i].counters))
-				counters_decide_input(&labels[i].counters, in);
-		}
-		labels[i].decision = decide(in);
+		labels[i].input.prior = LEAF_UNKNOWN;
+		labels[i].input.floor_ns = DECIDE_FLOOR_NS;
+		if (i < v->signature_count && survey->kernel[i].launches)
+			label_signature(&tensors, &source, sources, (uint32_t)i, device,
+					&labels[i]);
+		labels[i].decision = decide(&labels[i].input);
 	}
 	return labels;
 }
@@ -83,6 +91,7 @@ static void fill_work(const struct signature *s, const struct signature_label *l
 		.duration_ns = k->mean_ns,
 		.arithmetic = &label->arithmetic,
 		.counters = &label->counters,
+		.geometry_bytes = &label->geometry_bytes,
 		.peaks = peaks,
 	};
 	struct kernel_work work = kernel_work_of(&in);

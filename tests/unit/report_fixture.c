@@ -276,7 +276,7 @@ void report_fixture_roofline(struct report *report)
 
 	report_fixture_gemm(report);
 	d = &report->processes[0].devices[0];
-	d->attributes = (struct device_attributes){9, 0, 132, 1980000, 3201000, 6016};
+	d->attributes = (struct device_attributes){9, 0, 132, 1980000, 3201000, 6016, 62914560};
 	d->peaks = ceilings_derive(&d->attributes);
 	d->ceilings = d->peaks;
 	strcpy(d->ceilings.date, "2026-12-01T01:14:56Z");

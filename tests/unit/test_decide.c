@@ -10,6 +10,7 @@
 
 #include "analysis/decide.h"
 #include "analysis/geometry.h"
+#include "analysis/kernel_prior.h"
 #include "tests/unit/trace_image.h"
 
 static struct measure exactly(double value)
@@ -123,6 +124,107 @@ static void without_counters_geometry_or_the_name_decide(void **state)
 	assert_int_equal(decide(&in).leaf, LEAF_COMMUNICATION);
 }
 
+/* Bytes by geometry, as DRAM utilisation. */
+static struct decide_input estimated(double low, double value, double high, double waves,
+				     double duration_ns)
+{
+	struct decide_input in = named(LEAF_DRAM, waves, 20, duration_ns);
+
+	in.prior_confidence = 0;
+	in.evidence = EVIDENCE_GEOMETRY;
+	in.unit_pct[UNIT_DRAM] = (struct measure){true, value, low, high};
+	return in;
+}
+
+static void bytes_by_geometry_tell_dram_from_latency(void **state)
+{
+	static const struct {
+		double low, value, high, waves, duration_ns;
+		bool cached;
+		enum leaf leaf;
+		double confidence; /* at most */
+	} rows[] = {
+		{80, 85, 90, 20, 100e3, false, LEAF_DRAM, 0.7},
+		{30, 70, 90, 20, 30e3, false, LEAF_DRAM, 0.5},
+		{30, 40, 90, 20, 30e3, false, LEAF_LATENCY, 0.5},
+		{10, 20, 30, 20, 100e3, false, LEAF_LATENCY, 0.7},
+		{10, 20, 30, 0.6, 100e3, false, LEAF_UNDERFILLED, 0.7},
+		{80, 85, 90, 0.6, 100e3, false, LEAF_DRAM, 0.7}, /* busy all the same */
+		{0, 70, 90, 20, 12e3, true, LEAF_LATENCY, 0.5},  /* L2 has it */
+		{0, 45, 90, 2, 4e3, true, LEAF_UNDERFILLED, 0.5},
+		{0, 45, 90, 2, 8.9e3, true, LEAF_UNDERFILLED, 0.5},
+		{0, 45, 90, 2, 9.1e3, true, LEAF_LATENCY, 0.5},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct decide_input in = estimated(rows[i].low, rows[i].value, rows[i].high,
+						   rows[i].waves, rows[i].duration_ns);
+		struct decision d;
+
+		in.cached = rows[i].cached;
+		d = decide(&in);
+		assert_int_equal(d.leaf, rows[i].leaf);
+		assert_true(d.confidence <= rows[i].confidence);
+		assert_int_equal(d.evidence, EVIDENCE_GEOMETRY);
+	}
+}
+
+static void without_bytes_a_kernel_that_l2_can_feed_is_latency(void **state)
+{
+	struct decide_input in = named(LEAF_DRAM, 3, 20, 12e3);
+
+	(void)state;
+	in.prior_confidence = 0;
+	assert_int_equal(decide(&in).leaf, LEAF_UNKNOWN);
+	in.cached = true;
+	assert_int_equal(decide(&in).leaf, LEAF_LATENCY);
+	assert_int_equal(decide(&in).leans, LEAF_DRAM);
+}
+
+static void idle_by_library_calls_is_less_sure_than_by_counters(void **state)
+{
+	struct decide_input in = counted(30, 20, 20, 20);
+
+	(void)state;
+	in.evidence = EVIDENCE_LIBRARY;
+	assert_int_equal(decide(&in).leaf, LEAF_LATENCY);
+	assert_true(decide(&in).confidence <= 0.6);
+}
+
+static void a_copy_beside_a_gemm_tells_nothing_of_both(void **state)
+{
+	struct decide_input gemm = counted(90, 20, 20, 20), copy = estimated(80, 85, 90, 20, 100e3);
+
+	(void)state;
+	decide_add(&gemm, &copy);
+	assert_int_equal(decide(&gemm).leaf, LEAF_UNKNOWN);
+	gemm = copy;
+	decide_add(&gemm, &copy);
+	assert_int_equal(decide(&gemm).leaf, LEAF_DRAM);
+}
+
+static void mma_sync_on_9_0_keeps_l1_busy(void **state)
+{
+	static const char *const gemm =
+		"cutlass_80_tensorop_bf16_s16816gemm_bf16_128x256_64x3_nn_align2";
+
+	(void)state;
+	assert_int_equal(kernel_prior_of(gemm, 9).leaf, LEAF_CACHE);
+	assert_true(kernel_prior_of(gemm, 9).over_idle);
+	assert_int_equal(kernel_prior_of(gemm, 8).leaf, LEAF_COMPUTE);
+	assert_true(kernel_prior_of(gemm, 8).confidence == 0);
+	assert_int_equal(kernel_prior_of("cutlass_80_simt_sgemm_64x64_8x5_nn_align1", 9).leaf,
+			 LEAF_COMPUTE);
+	assert_int_equal(kernel_prior_of("nvjet_sm90_tst_192x128_64x5_1x2_h_bz_NNT", 9).leaf,
+			 LEAF_COMPUTE);
+	assert_int_equal(kernel_prior_of("void pytorch_flash::flash_fwd_kernel<"
+					 "Flash_fwd_kernel_traits<128, 128, 64, 4> >()",
+					 9)
+				 .leaf,
+			 LEAF_LATENCY);
+}
+
 static void half_a_picture_is_no_picture(void **state)
 {
 	struct decide_input in = counted(20, 85, 50, 40);
@@ -219,6 +321,11 @@ int main(void)
 		cmocka_unit_test(near_a_threshold_confidence_is_low),
 		cmocka_unit_test(idle_units_say_what_a_kernel_leans_to),
 		cmocka_unit_test(without_counters_geometry_or_the_name_decide),
+		cmocka_unit_test(bytes_by_geometry_tell_dram_from_latency),
+		cmocka_unit_test(without_bytes_a_kernel_that_l2_can_feed_is_latency),
+		cmocka_unit_test(idle_by_library_calls_is_less_sure_than_by_counters),
+		cmocka_unit_test(a_copy_beside_a_gemm_tells_nothing_of_both),
+		cmocka_unit_test(mma_sync_on_9_0_keeps_l1_busy),
 		cmocka_unit_test(half_a_picture_is_no_picture),
 		cmocka_unit_test(kernels_together_add_up),
 		cmocka_unit_test(any_evidence_gives_an_answer),

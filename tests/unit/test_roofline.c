@@ -255,12 +255,19 @@ static void names_tell_operands(void **state)
 
 /* --- the work of a launch --- */
 
+static const struct measure no_bytes;
+
 static struct kernel_work_input work_input(const struct kernel_arithmetic *arithmetic,
 					   const struct kernel_counters *counters,
 					   const struct ceilings *peaks)
 {
-	return (struct kernel_work_input){
-		"cutlass_80_simt_sgemm", CLASS_CONTRACTION, 10e3, arithmetic, counters, peaks};
+	return (struct kernel_work_input){"cutlass_80_simt_sgemm",
+					  CLASS_CONTRACTION,
+					  10e3,
+					  arithmetic,
+					  counters,
+					  &no_bytes,
+					  peaks};
 }
 
 static void library_flops_before_counters_and_counted_bytes_before_operands(void **state)
@@ -276,6 +283,8 @@ static void library_flops_before_counters_and_counted_bytes_before_operands(void
 	struct kernel_work_input by_library = work_input(&called, &none, &c);
 	struct kernel_work_input by_counters = work_input(&silent, &counters, &c);
 	struct kernel_work_input by_nothing = work_input(&silent, &none, &c);
+	struct kernel_work_input by_geometry = by_nothing;
+	const struct measure touched = {true, 2e4, 1e4, 3e4};
 	struct kernel_work w;
 
 	(void)state;
@@ -296,6 +305,12 @@ static void library_flops_before_counters_and_counted_bytes_before_operands(void
 	assert_measure(w.flops, 0, 5e6, 5e6);
 	assert_int_equal(w.flops_source, EVIDENCE_COUNTERS);
 	assert_int_equal(w.pipe, CEILING_FP32);
+	by_library.geometry_bytes = &touched;
+	assert_int_equal(kernel_work_of(&by_library).bytes_source, EVIDENCE_LIBRARY);
+	by_geometry.geometry_bytes = &touched;
+	w = kernel_work_of(&by_geometry);
+	assert_measure(w.bytes, 1e4, 2e4, 3e4);
+	assert_int_equal(w.bytes_source, EVIDENCE_GEOMETRY);
 	w = kernel_work_of(&by_nothing);
 	assert_false(w.flops.known || w.bytes.known);
 	assert_int_equal(w.flops_source, EVIDENCE_NONE);
