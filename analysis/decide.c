@@ -81,14 +81,29 @@ static double trust(const struct decide_input *in, double margin)
 	return margin < BAND_PCT ? 0.5 : fmin(base, 0.5 + margin / 25);
 }
 
+/*
+ * How far the threshold is from the near end of the interval, negative where that reaches over it:
+ * so near, the true value may be within the band.
+ */
+static double gap(const struct measure *m)
+{
+	return m->value >= BOUND_PCT ? m->low - BOUND_PCT : BOUND_PCT - m->high;
+}
+
+/* The same for a unit's utilisation, which is known to its interval. */
+static double trust_in(const struct decide_input *in, enum unit unit, double margin)
+{
+	return gap(&in->unit_pct[unit]) < BAND_PCT ? 0.5 : trust(in, margin);
+}
+
 static struct decision decide_busy(const struct decide_input *in, enum unit first)
 {
 	double value = in->unit_pct[first].value;
 	/* caches lead already, or are no rivals */
 	enum unit second = busiest_of(in, false, unit_leaf[first]);
 	double lead = second == UNIT_COUNT ? 100 : value - in->unit_pct[second].value;
-	struct decision d =
-		label(unit_leaf[first], trust(in, fmin(value - BOUND_PCT, lead)), in->evidence);
+	struct decision d = label(unit_leaf[first],
+				  trust_in(in, first, fmin(value - BOUND_PCT, lead)), in->evidence);
 
 	if (value < HIGH_PCT && lead < LEAD_PCT) {
 		d.leans = unit_leaf[second];
@@ -119,7 +134,7 @@ static struct decision decide_units(const struct decide_input *in, enum unit fir
 
 	if (value >= BOUND_PCT)
 		return decide_busy(in, first);
-	d = decide_idle(in, trust(in, BOUND_PCT - value));
+	d = decide_idle(in, trust_in(in, first, BOUND_PCT - value));
 	d.leans = unit_leaf[first];
 	return d;
 }
