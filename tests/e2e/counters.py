@@ -365,7 +365,7 @@ def nothing_is_sampled_while_nothing_runs():
     given_back(truth)
     bursts_add_up(trace)
     count = len(pm_calls(truth, "cuptiPmSamplingEnable"))
-    check(1 <= count <= 9, f"{count} bursts for 4 kernels in 3 s")
+    check(1 <= count <= 12, f"{count} bursts for 4 kernels in 3 s")  # three for each: asked for, found, found nothing
     return f"{count} bursts"
 
 
