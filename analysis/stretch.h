@@ -24,6 +24,7 @@ struct stretch_call {
 	uint16_t api;
 	uint8_t klass;
 	uint8_t flags;
+	bool blocking; /* by its name: it returns when its copy is done */
 };
 
 /* A kernel or copy. It starts when the latest of call, predecessor and dependencies allows. */

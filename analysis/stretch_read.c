@@ -19,6 +19,8 @@
 #define DEPTH 1024             /* launches in a queue (DESIGN section 1) */
 #define DEPTH_LEAST 64         /* fewer are no full queue, */
 #define DEPTH_MEETINGS 64      /* nor is one so long for fewer launches */
+#define BLOCKED_NS 10000.0     /* a launch that takes longer, */
+#define BLOCKED_LATE 50.0      /* and whose operation starts so many times later, was blocked */
 #define STREAMS 256
 #define EVENTS 4096
 
@@ -182,6 +184,13 @@ static bool matters(uint8_t klass)
 	}
 }
 
+static bool is_blocking(const struct reader *r, uint16_t api)
+{
+	const struct vocabulary *v = &r->in->trace->vocabulary;
+
+	return api && api <= v->apis.count && v->api[api - 1].blocking;
+}
+
 static int add_call(struct reader *r, const struct call *call)
 {
 	struct stretch *s = r->s;
@@ -218,6 +227,7 @@ static int add_call(struct reader *r, const struct call *call)
 		.api = call->api,
 		.klass = call->klass,
 		.flags = call->flags,
+		.blocking = is_blocking(r, call->api),
 	};
 	thread->folded = 0;
 	thread->last = (uint32_t)s->call_count;
@@ -345,12 +355,10 @@ static int add_sync(struct reader *r, uint32_t call)
 /* A copy that was over when its call returned, where the call may be one that waits. */
 static bool waited(const struct reader *r, const struct stretch_call *c)
 {
-	const struct vocabulary *v = &r->in->trace->vocabulary;
 	const struct stretch_op *op = &r->s->op[c->op];
-	bool blocking = c->api && c->api <= v->apis.count && v->api[c->api - 1].blocking;
 
 	return op->is_copy && op->end_ns <= c->end_ns &&
-	       (blocking || op->source_kind == BST_ENUM_MEMORY_KIND_PAGEABLE ||
+	       (c->blocking || op->source_kind == BST_ENUM_MEMORY_KIND_PAGEABLE ||
 		op->target_kind == BST_ENUM_MEMORY_KIND_PAGEABLE);
 }
 
@@ -513,6 +521,21 @@ static double quick_launch_ns(const struct stretch *s)
 	return result;
 }
 
+/*
+ * The first operations do not show what the queue holds before them; but a launch that took long
+ * while its operation was still far from its turn waited for room.
+ */
+static void unblock(struct stretch *s, struct stretch_call *c)
+{
+	const struct stretch_op *op = &s->op[c->op];
+	double late = (double)op->begin_ns - (double)c->end_ns;
+
+	if (c->wait_count || c->flags & BST_ENUM_CALL_FLAG_MODULE_LOADED ||
+	    c->own_ns < BLOCKED_NS || late < BLOCKED_LATE * c->own_ns)
+		return;
+	c->own_ns = LATENCY_NS;
+}
+
 /* Launches wait for the one `depth` before them to start. Where the queue was full as recorded, the
  * time inside the call is waiting, all but that of a quick one. */
 static void limit_queues(struct reader *r)
@@ -524,12 +547,15 @@ static void limit_queues(struct reader *r)
 
 	s->depth = (unsigned)depth;
 	for (unsigned stream = 0; stream < s->streams; stream++)
-		for (size_t i = depth; i < r->queued[stream]; i++) {
-			uint32_t room = r->queue[stream][i - depth];
+		for (size_t i = 0; i < r->queued[stream]; i++) {
 			struct stretch_call *c = &s->call[s->op[r->queue[stream][i]].call];
 
-			c->room = room;
-			if (s->op[room].begin_ns > c->begin_ns && !c->wait_count)
+			if (i < depth) {
+				unblock(s, c);
+				continue;
+			}
+			c->room = r->queue[stream][i - depth];
+			if (s->op[c->room].begin_ns > c->begin_ns && !c->wait_count)
 				c->own_ns = fmin(c->own_ns, quick);
 		}
 }
