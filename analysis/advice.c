@@ -36,7 +36,8 @@ static const struct rule {
 	{CHANGE_FUSE, "torch.compile, or one Triton kernel for each chain.",
 	 "one kernel for each chain of them.",
 	 "Not where another kernel needs the values between them."},
-	{CHANGE_OPTIMIZER, "fused=True in torch.optim.SGD, Adam or AdamW (PyTorch 2.3 or later).",
+	{CHANGE_OPTIMIZER,
+	 "fused=True in torch.optim.SGD, Adam or AdamW (PyTorch 2.3 or later), or foreach=True.",
 	 "one kernel over a list of all parameters.", NULL},
 	{CHANGE_TF32, "torch.set_float32_matmul_precision(\"high\").",
 	 "CUBLAS_COMPUTE_32F_FAST_TF32.", "Not where full fp32 is needed."},
@@ -161,8 +162,8 @@ static char *why_of(const struct writer *w, enum change_kind kind)
 			n, s, time.text, n == 1 ? "s" : "");
 	case CHANGE_OPTIMIZER:
 		return words(
-			"%llu launches of a step are the optimizer's, each a pass over a part of the "
-			"parameters: %s. Fused, one pass does it all.",
+			"%llu launches of a step look like the optimizer's, each a pass over a part of "
+			"the parameters: %s. Fused, one pass does it all.",
 			n, time.text);
 	case CHANGE_TF32:
 	case CHANGE_BF16:
