@@ -114,10 +114,11 @@ static void list_run(struct change *c, const struct run *run)
 {
 	struct stretch *s = c->stretch;
 	uint32_t length = run->end - run->begin;
-	uint32_t launches = run->kinds * (1 + length / run->kinds / LIST_TENSORS);
+	uint32_t launches;
 
 	if (length < RUN_LEAST || run->many || length < RUN_REPEATS * run->kinds)
 		return;
+	launches = run->kinds * (1 + length / run->kinds / LIST_TENSORS);
 	for (uint32_t i = run->begin; i < run->end; i++) {
 		struct stretch_op *op = &s->op[i];
 

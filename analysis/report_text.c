@@ -410,7 +410,7 @@ static void print_simulation(const struct device_report *device, const struct te
 		return;
 	if (device->advice_count > 1 && w->together.known)
 		part(&parts,
-		     "effects do not add up: all together, at the same batch, make a step of %s to %s",
+		     "Effects do not add up: all together, at the same batch, make a step of %s to %s",
 		     quantity_time(w->together.low).text, quantity_time(w->together.high).text);
 	part(&parts,
 	     "simulated: %s steps played unchanged take %s each, recorded were %s, without "
