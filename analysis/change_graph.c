@@ -154,11 +154,8 @@ static void capture(struct change *c, const struct scope *scope)
 		} else {
 			join_segment(call);
 		}
-		for (uint32_t k = call->op, n = 0; n < call->op_count && k < s->op_count; k++)
-			if (s->op[k].call == i) {
-				make_node(c, &s->op[k], open.first == i && !n);
-				n++;
-			}
+		for (uint32_t k = call->op; k != STRETCH_NONE; k = s->op[k].next)
+			make_node(c, &s->op[k], open.first == i && k == call->op);
 	}
 }
 

@@ -11,6 +11,7 @@
 
 #define LAUNCHES_LEAST 4 /* a step */
 #define PASSES_MOST 64
+#define KERNELS_MOST 1024 /* looked at: those with most time come first */
 
 /* Kinds of the optimizer's kernels: each is a pass over all parameters. */
 static unsigned passes(const struct change *c)
@@ -18,7 +19,7 @@ static unsigned passes(const struct change *c)
 	const struct device_report *device = c->scene->device;
 	unsigned n = 0;
 
-	for (size_t i = 0; i < device->kernel_count && n < PASSES_MOST; i++) {
+	for (size_t i = 0; i < device->kernel_count && i < KERNELS_MOST && n < PASSES_MOST; i++) {
 		bool first = change_category(&device->kernels[i], "optimizer");
 
 		for (size_t k = 0; k < i && first; k++)

@@ -273,6 +273,10 @@ static void estimate_changes(struct work *w, uint32_t index, struct device_repor
 	};
 	struct stretch stretch;
 
+	if (device->shared) {
+		device->whatif.reason = "others use the GPU too";
+		return;
+	}
 	if (stretch_read(&in, &stretch, &device->whatif.reason))
 		return;
 	whatif_fill(&stretch, w->trace.vocabulary.signature_count, device);

@@ -35,6 +35,7 @@ struct stretch_op {
 	double pred_ns;   /* from the end of the predecessor */
 	double dep_ns;    /* from the end of each dependency */
 	double cost_ns;   /* our own part of pred_ns or launch_ns */
+	uint32_t next;    /* the next that its call issues; NONE = it is the last */
 	uint32_t call;    /* NONE: not known; then launch_ns counts from the beginning */
 	uint32_t pred;    /* the one before it in its stream or graph */
 	uint32_t dep[STRETCH_DEPS];

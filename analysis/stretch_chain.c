@@ -23,7 +23,8 @@ struct stretch_thread *stretch_chains_thread(struct stretch_chains *c, uint32_t 
 			c->recent = (uint32_t)i;
 			return &c->thread[i];
 		}
-	if (array_reserve((void **)&c->thread, &c->capacity, c->count + 1, sizeof(*c->thread)))
+	if (c->count == STRETCH_THREADS_MOST ||
+	    array_reserve((void **)&c->thread, &c->capacity, c->count + 1, sizeof(*c->thread)))
 		return NULL;
 	c->recent = (uint32_t)c->count;
 	c->thread[c->count] =

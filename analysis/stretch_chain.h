@@ -4,7 +4,8 @@
 
 #include "stretch.h"
 
-#define STRETCH_THREADS 64 /* told apart; more are each for themselves */
+#define STRETCH_THREADS 64        /* told apart; more are each for themselves, */
+#define STRETCH_THREADS_MOST 1024 /* up to so many */
 
 struct stretch_thread {
 	uint32_t thread; /* as struct call */
@@ -21,7 +22,7 @@ struct stretch_chains {
 	uint32_t recent; /* index of the thread asked for last */
 };
 
-/* The row of a thread, made at the first question; NULL without memory. Valid until the next new
+/* The row of a thread, made at the first question; NULL without memory or with too many. Valid until the next new
  * one. */
 struct stretch_thread *stretch_chains_thread(struct stretch_chains *chains, uint32_t thread);
 

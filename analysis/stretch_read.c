@@ -22,6 +22,8 @@
 #define BLOCKED_NS 10000.0     /* a launch that takes longer, */
 #define BLOCKED_LATE 50.0      /* and whose operation starts so many times later, was blocked */
 #define STREAMS 256
+#define JOIN_LOOKS (1u << 22) /* ids are unique but for damage */
+#define ORPHANS_MOST 50       /* one operation in so many may lack its call */
 #define EVENTS 4096
 
 /* What only reading needs. */
@@ -49,7 +51,7 @@ struct reader {
 	struct raw_call *raw;
 	size_t call_capacity, raw_capacity, op_capacity, wait_capacity;
 	struct by_correlation *join;
-	size_t join_capacity;
+	size_t join_capacity, looked;
 	struct stretch_chains chains;
 	uint64_t stream_key[STREAMS];
 	uint32_t last[STREAMS];       /* operation of each stream, as issued */
@@ -96,6 +98,7 @@ static int add_op(struct reader *r, const struct op *op)
 		.end_ns = op->end_ns,
 		.duration_ns = (double)(op->end_ns - op->begin_ns),
 		.call = STRETCH_NONE,
+		.next = STRETCH_NONE,
 		.pred = STRETCH_NONE,
 		.dep = {STRETCH_NONE, STRETCH_NONE, STRETCH_NONE},
 		.signature = op->signature,
@@ -136,11 +139,10 @@ static int compare_correlation(const void *a, const void *b)
 	return (x->op > y->op) - (x->op < y->op);
 }
 
-/* Gives the operations with this id to the call, unless an earlier one has them. */
-static void join_ops(struct reader *r, uint32_t correlation, uint64_t begin_ns, uint32_t call)
+/* The first of the operations with this id, in the order of `join`. */
+static size_t find_correlation(const struct reader *r, uint32_t correlation)
 {
-	struct stretch *s = r->s;
-	size_t low = 0, high = s->op_count;
+	size_t low = 0, high = r->s->op_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -150,16 +152,38 @@ static void join_ops(struct reader *r, uint32_t correlation, uint64_t begin_ns, 
 		else
 			high = middle;
 	}
-	for (; correlation && low < s->op_count && r->join[low].correlation == correlation; low++) {
-		struct stretch_op *op = &s->op[r->join[low].op];
+	return low;
+}
 
+/* Gives the operations with this id to the call, unless an earlier one has them. */
+static int join_ops(struct reader *r, uint32_t correlation, uint64_t begin_ns, uint32_t call)
+{
+	struct stretch *s = r->s;
+	struct stretch_call *c = &s->call[call];
+	uint32_t last = STRETCH_NONE;
+
+	if (!correlation)
+		return 0;
+	for (size_t at = find_correlation(r, correlation);
+	     at < s->op_count && r->join[at].correlation == correlation; at++) {
+		struct stretch_op *op = &s->op[r->join[at].op];
+
+		if (++r->looked == JOIN_LOOKS) {
+			r->reason = "too many calls have the same correlation id";
+			return -1;
+		}
 		if (op->call != STRETCH_NONE || op->begin_ns + SLACK_NS < begin_ns)
 			continue;
 		op->call = call;
-		op->node = op->graph && s->call[call].klass == BST_ENUM_CLASS_GRAPH_LAUNCH;
-		if (!s->call[call].op_count++)
-			s->call[call].op = r->join[low].op;
+		op->node = op->graph && c->klass == BST_ENUM_CLASS_GRAPH_LAUNCH;
+		if (last != STRETCH_NONE)
+			s->op[last].next = r->join[at].op;
+		else if (!c->op_count)
+			c->op = r->join[at].op;
+		last = r->join[at].op;
+		c->op_count++;
 	}
+	return 0;
 }
 
 /* The others are a part of the host's time. */
@@ -197,14 +221,16 @@ static int add_call(struct reader *r, const struct call *call)
 	struct stretch_thread *thread = stretch_chains_thread(&r->chains, call->thread);
 	bool inner = call->flags & BST_ENUM_CALL_FLAG_NESTED;
 
-	if (!thread)
+	if (!thread) {
+		r->reason = "more threads than are told apart";
 		return -1;
+	}
 	if (inner || !matters(call->klass)) {
 		thread->folded += !inner;
-		if (inner && thread->last != STRETCH_NONE &&
-		    call->begin_ns <= s->call[thread->last].end_ns)
-			join_ops(r, call->correlation, call->begin_ns, thread->last);
-		return 0;
+		if (!inner || thread->last == STRETCH_NONE || s->call[thread->last].op_count ||
+		    call->begin_ns > s->call[thread->last].end_ns)
+			return 0;
+		return join_ops(r, call->correlation, call->begin_ns, thread->last);
 	}
 	if (s->call_count == STRETCH_CALLS) {
 		r->reason = "a few steps have more calls than are simulated";
@@ -231,8 +257,7 @@ static int add_call(struct reader *r, const struct call *call)
 	};
 	thread->folded = 0;
 	thread->last = (uint32_t)s->call_count;
-	join_ops(r, call->correlation, call->begin_ns, (uint32_t)s->call_count++);
-	return 0;
+	return join_ops(r, call->correlation, call->begin_ns, (uint32_t)s->call_count++);
 }
 
 static int read_calls(struct reader *r)
@@ -448,11 +473,8 @@ static int issue(struct reader *r, uint32_t call)
 	const struct stretch_call *c = &s->call[call];
 
 	note_depth(r, c);
-	for (uint32_t i = c->op, placed = 0; placed < c->op_count && i < s->op_count; i++)
-		if (s->op[i].call == call) {
-			place_op(r, i);
-			placed++;
-		}
+	for (uint32_t i = c->op; i != STRETCH_NONE; i = s->op[i].next)
+		place_op(r, i);
 	return enqueue(r, c->op);
 }
 
@@ -738,11 +760,20 @@ static int find_marks(struct reader *r)
 	return 0;
 }
 
+static bool too_many_orphans(const struct stretch *s)
+{
+	size_t orphans = 0;
+
+	for (size_t i = 0; i < s->op_count; i++)
+		orphans += s->op[i].call == STRETCH_NONE;
+	return orphans * ORPHANS_MOST > s->op_count;
+}
+
 static int build(struct reader *r)
 {
 	if (read_ops(r) || read_calls(r) || find_marks(r))
 		return -1;
-	if (!r->s->call_count) {
+	if (too_many_orphans(r->s)) {
 		r->reason = "the calls behind the steps are not in the trace";
 		return -1;
 	}

@@ -67,6 +67,7 @@ static const struct whatif *play(struct scene_of *s)
 			.duration_ns = k->mean_ns,
 			.begin_ns = i ? stretch->op[i - 1].end_ns : 1,
 			.call = i,
+			.next = STRETCH_NONE,
 			.pred = i ? i - 1 : STRETCH_NONE,
 			.dep = {STRETCH_NONE, STRETCH_NONE, STRETCH_NONE},
 			.signature = k->signature,

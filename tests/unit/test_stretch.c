@@ -41,6 +41,7 @@ static uint32_t op(struct scene *scene, uint32_t by, uint32_t pred, double launc
 {
 	scene->s.op[scene->s.op_count] = (struct stretch_op){.call = by,
 							     .pred = pred,
+							     .next = STRETCH_NONE,
 							     .launch_ns = launch,
 							     .pred_ns = 1,
 							     .dep_ns = 1,
