@@ -33,9 +33,9 @@
 #define COMPILED_LIKELY_NS 9000.0
 #define COMPILED_WORST_NS 18000.0
 /* Guards and the autograd function round the compiled part, once a step. */
-#define ENTRY_BEST_NS 20000.0
-#define ENTRY_LIKELY_NS 80000.0
-#define ENTRY_WORST_NS 250000.0
+#define ENTRY_BEST_NS 40000.0
+#define ENTRY_LIKELY_NS 120000.0
+#define ENTRY_WORST_NS 300000.0
 
 static bool one_of(const struct kernel_report *kernel, const char *const *categories)
 {

@@ -28,6 +28,12 @@
 #define LOOP_LIKELY_NS 10000.0
 #define LOOP_WORST_NS 30000.0
 
+/* torch.compile(mode="reduce-overhead"): its Python round the graphs of the forward and the backward
+ * pass, guards and the copies of inputs. */
+#define TREES_BEST_NS 50000.0
+#define TREES_LIKELY_NS 150000.0
+#define TREES_WORST_NS 400000.0
+
 /* The run of calls that one graph takes the place of. */
 struct segment {
 	uint32_t first; /* call; NONE = none is open */
@@ -96,15 +102,16 @@ static uint32_t *loop_calls(const struct change *c, const uint32_t *step, size_t
 }
 
 /* The call launches a graph now; what follows in its segment costs nothing. */
-static void open_segment(struct change *c, struct stretch_call *call, bool loop)
+static void open_segment(struct change *c, struct stretch_call *call, bool model, bool loop)
 {
 	double own = change_pick(c, LAUNCH_BEST_NS, LAUNCH_LIKELY_NS, LAUNCH_WORST_NS);
-	double host = change_pick(c, LOOP_BEST_NS, LOOP_LIKELY_NS, LOOP_WORST_NS);
+	double host = model ? change_pick(c, TREES_BEST_NS, TREES_LIKELY_NS, TREES_WORST_NS)
+			    : change_pick(c, LOOP_BEST_NS, LOOP_LIKELY_NS, LOOP_WORST_NS);
 
 	if (loop && c->bound == BOUND_WORST)
 		host = fmax(host, call->host_ns);
 	call->own_ns = own;
-	call->host_ns = fmin(call->host_ns, host);
+	call->host_ns = model && loop ? host : fmin(call->host_ns, host);
 	call->room = STRETCH_NONE;
 }
 
@@ -150,7 +157,7 @@ static void capture(struct change *c, const struct scope *scope)
 		c->touched += call->klass == BST_ENUM_CLASS_LAUNCH;
 		if (open.first == STRETCH_NONE || begins) {
 			open.first = i;
-			open_segment(c, call, begins);
+			open_segment(c, call, scope->model, begins);
 		} else {
 			join_segment(call);
 		}

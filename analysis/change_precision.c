@@ -16,7 +16,7 @@
 #define SHORTEST_NS 3000.0
 /* Other kernels under autocast to bf16: half the bytes, or as many and a cast. */
 #define HALVED_BEST 0.5
-#define HALVED_LIKELY 0.8
+#define HALVED_LIKELY 0.75
 #define HALVED_WORST 1.1
 
 static double faster(const struct change *c, const struct kernel_report *kernel, double now_ns,
@@ -35,7 +35,7 @@ static double faster(const struct change *c, const struct kernel_report *kernel,
 	if (kernel->bytes.known && of[CEILING_DRAM_READ].measure.known)
 		time = fmax(time, kernel->bytes.value * change_pick(c, 0.5, 0.7, 1.0) /
 					  (of[CEILING_DRAM_READ].measure.value * reached) * 1e9);
-	time = fmax(time, now_ns * change_pick(c, ratio, small ? 0.6 : 1.3 * ratio, 0.6));
+	time = fmax(time, now_ns * change_pick(c, ratio, small ? 0.6 : 1.15 * ratio, 0.6));
 	return fmin(now_ns, fmax(time, fmin(now_ns, SHORTEST_NS)));
 }
 
