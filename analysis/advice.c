@@ -234,6 +234,7 @@ static void add_figures(const struct writer *w, enum change_kind kind, struct ad
 					   fmax(now / step->high, 1), fmax(now / step->low, 1)};
 	advice->target_count = w->device->whatif.change[kind].target_count;
 	memcpy(advice->targets, w->device->whatif.change[kind].targets, sizeof(advice->targets));
+	memcpy(advice->calls, w->device->whatif.change[kind].calls, sizeof(advice->calls));
 }
 
 /* A compiler fuses too: no two advices for one thing. */

@@ -4,14 +4,38 @@
 #include <math.h>
 #include <string.h>
 
-void change_touch(struct change *c, const struct stretch_op *op)
+void change_blame(struct change *c, const struct stretch_op *op, double ns)
 {
 	const struct kernel_report *kernel = change_kernel(c, op);
 
+	if (kernel && c->kernel_ns)
+		c->kernel_ns[kernel - c->scene->device->kernels] += ns;
+}
+
+void change_touch(struct change *c, const struct stretch_op *op)
+{
 	c->touched++;
 	c->touched_ns += op->duration_ns;
-	if (kernel && c->kernel_ns)
-		c->kernel_ns[kernel - c->scene->device->kernels] += op->duration_ns;
+	change_blame(c, op, op->duration_ns);
+}
+
+void change_name_call(struct change *c, const struct stretch_call *call)
+{
+	unsigned i = 0;
+
+	while (i < CHANGE_APIS && c->api[i].api && c->api[i].api != call->api)
+		i++;
+	if (i == CHANGE_APIS)
+		return;
+	c->api[i].api = call->api;
+	c->api[i].ns += (double)(call->end_ns - call->begin_ns);
+}
+
+void change_touch_call(struct change *c, const struct stretch_call *call)
+{
+	c->touched++;
+	c->touched_ns += (double)(call->end_ns - call->begin_ns);
+	change_name_call(c, call);
 }
 
 bool change_category(const struct kernel_report *kernel, const char *category)

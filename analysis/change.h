@@ -22,6 +22,8 @@ struct scene {
 	bool compiled; /* Inductor's were */
 };
 
+#define CHANGE_APIS 8
+
 /* A change in the making: `stretch` is a copy to be changed. */
 struct change {
 	const struct scene *scene;
@@ -30,8 +32,12 @@ struct change {
 	size_t touched; /* calls or operations */
 	double touched_ns;
 	double *kernel_ns; /* by index of device->kernels: time of operations that are concerned */
-	bool rewired;      /* something waits for what it did not wait for: to be sorted again */
-	double items;      /* work of a step after it, over that before: 1 but for larger batches */
+	struct change_api {
+		uint16_t api;
+		double ns;
+	} api[CHANGE_APIS]; /* whose calls are concerned; more are not told */
+	bool rewired;       /* something waits for what it did not wait for: to be sorted again */
+	double items; /* work of a step after it, over that before: 1 but for larger batches */
 };
 
 /* The kernel that an operation is; NULL for copies and where the report has none. */
@@ -51,8 +57,13 @@ static inline double change_pick(const struct change *c, double best, double lik
 	return c->bound == BOUND_BEST ? best : c->bound == BOUND_LIKELY ? likely : worst;
 }
 
-/* Counts an operation as concerned. */
+/* Counts an operation, or a call, as concerned. */
 void change_touch(struct change *c, const struct stretch_op *op);
+void change_touch_call(struct change *c, const struct stretch_call *call);
+/* Time that the operation costs, for the list of kernels that the change is about. */
+void change_blame(struct change *c, const struct stretch_op *op, double ns);
+/* Names the API of a call, without counting it. */
+void change_name_call(struct change *c, const struct stretch_call *call);
 
 bool change_category(const struct kernel_report *kernel, const char *category);
 

@@ -69,6 +69,7 @@ void change_pinned(struct change *c)
 			continue;
 		change_touch(c, op);
 		call = &s->call[op->call];
+		change_name_call(c, call);
 		op->duration_ns = fmin(op->duration_ns, time);
 		/* What must be there at the call's return is waited for. */
 		if (op->copy_kind == BST_ENUM_COPY_KIND_DEVICE_TO_HOST && call->blocking)
@@ -107,6 +108,7 @@ void change_prefetch(struct change *c)
 			continue;
 		c->touched++;
 		c->touched_ns += call->host_ns;
+		change_name_call(c, call);
 		change_limit_call(call, call->own_ns,
 				  change_pick(c, 20e3, 100e3, fmax(300e3, 0.3 * call->host_ns)));
 	}

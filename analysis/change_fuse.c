@@ -159,6 +159,7 @@ void change_compile(struct change *c)
 			continue;
 		now = change_step_of_op(&steps, call->op);
 		c->touched++;
+		change_blame(c, &s->op[call->op], call->host_ns + call->own_ns);
 		call->own_ns = fmin(call->own_ns, each / 2);
 		if (now != step)
 			call->host_ns =

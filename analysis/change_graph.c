@@ -155,6 +155,8 @@ static void capture(struct change *c, const struct scope *scope)
 			continue;
 		}
 		c->touched += call->klass == BST_ENUM_CLASS_LAUNCH;
+		if (call->op != STRETCH_NONE)
+			change_blame(c, &s->op[call->op], call->host_ns + call->own_ns);
 		if (open.first == STRETCH_NONE || begins) {
 			open.first = i;
 			open_segment(c, call, scope->model, begins);

@@ -139,9 +139,9 @@ static void list_tensors(struct change *c)
 	struct change_steps steps = {.stretch = s};
 	struct run run = {0};
 
-	for (uint32_t i = 0; i <= s->op_count; i++) {
-		const struct stretch_op *op = i < s->op_count ? &s->op[i] : NULL;
-		const struct kernel_report *kernel = op ? change_kernel(c, op) : NULL;
+	for (uint32_t i = 0; i < s->op_count; i++) {
+		const struct stretch_op *op = &s->op[i];
+		const struct kernel_report *kernel = change_kernel(c, op);
 		bool fits = pointwise(kernel) && !op->node && op->duration_ns < SMALL_NS;
 
 		if (!fits || s->mark[change_step_of_op(&steps, i)] == i) {
@@ -153,6 +153,7 @@ static void list_tensors(struct change *c)
 			note_kind(&run, kernel);
 		}
 	}
+	list_run(c, &run);
 }
 
 void change_optimizer(struct change *c)

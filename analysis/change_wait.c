@@ -68,8 +68,7 @@ void change_sync(struct change *c)
 			obey(s, &barrier, op);
 		if (!waits(s, call) || call->klass == BST_ENUM_CLASS_FREE || (op && !to_host(op)))
 			continue;
-		c->touched++;
-		c->touched_ns += (double)(call->end_ns - call->begin_ns);
+		change_touch_call(c, call);
 		barrier = (struct barrier){call->wait, call->wait_count, UINT64_MAX};
 		change_unwait(call);
 		if (op && c->bound == BOUND_BEST)
@@ -92,8 +91,7 @@ void change_alloc(struct change *c)
 		if (call->klass != BST_ENUM_CLASS_ALLOC && call->klass != BST_ENUM_CLASS_FREE &&
 		    call->klass != BST_ENUM_CLASS_MODULE)
 			continue;
-		c->touched++;
-		c->touched_ns += (double)(call->end_ns - call->begin_ns);
+		change_touch_call(c, call);
 		if (c->bound == BOUND_WORST && c->touched % 2)
 			continue;
 		change_unwait(call);

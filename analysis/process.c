@@ -279,7 +279,7 @@ static void estimate_changes(struct work *w, uint32_t index, struct device_repor
 	}
 	if (stretch_read(&in, &stretch, &device->whatif.reason))
 		return;
-	whatif_fill(&stretch, w->trace.vocabulary.signature_count, device);
+	whatif_fill(&stretch, &w->trace.vocabulary, device);
 	stretch_fini(&stretch);
 }
 

@@ -137,6 +137,8 @@ enum change_kind {
 	CHANGE_COUNT
 };
 
+#define CHANGE_CALLS 3
+
 /* What a change would do to a step. */
 struct change_report {
 	bool known;          /* there is something to change, and it was simulated */
@@ -145,6 +147,7 @@ struct change_report {
 	double touched_ns;   /* their time, per step */
 	size_t targets[ADVICE_TARGETS]; /* kernels, as in struct advice */
 	unsigned target_count;
+	char *calls[CHANGE_CALLS]; /* APIs whose calls are concerned, most time first; owned */
 };
 
 /* A stretch of steps, simulated (whatif.h). */
@@ -168,7 +171,8 @@ struct advice {
 	size_t targets
 		[ADVICE_TARGETS]; /* the kernels that it is about: indices into the device's kernels */
 	unsigned target_count;
-	struct measure saves_ns; /* per step, or per window where there are no steps */
+	const char *calls[CHANGE_CALLS]; /* and the APIs: those of struct change_report */
+	struct measure saves_ns;         /* per step, or per window where there are no steps */
 	struct measure speedup;
 };
 

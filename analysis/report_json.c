@@ -191,6 +191,8 @@ static json_t *advice_of(const struct device_report *device)
 				json_array_append_new(
 					targets,
 					json_text(device->kernels[advice->targets[t]].short_name));
+		for (unsigned k = 0; k < CHANGE_CALLS && advice->calls[k]; k++)
+			json_array_append_new(targets, json_text(advice->calls[k]));
 		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
 						      json_text(advice->id), "title",
 						      json_text(advice->title), "why",

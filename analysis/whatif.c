@@ -41,6 +41,7 @@ struct stage {
 	struct stretch base; /* without the cost of tracing */
 	struct stretch_times times;
 	struct scene scene;
+	const struct vocabulary *vocabulary;
 	double *kernel_ns;
 	struct whatif *whatif;
 };
@@ -131,6 +132,35 @@ static double play_change(struct stage *stage, struct change *change)
 	return step;
 }
 
+static const char *api_name(const struct vocabulary *v, uint16_t api)
+{
+	return v && api && api <= v->apis.count ? v->api[api - 1].name : NULL;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct change_api *x = a, *y = b;
+
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+/* The APIs with most time in calls that are concerned. */
+static void find_calls(const struct stage *stage, struct change *change,
+		       struct change_report *report)
+{
+	unsigned count = 0;
+
+	qsort(change->api, CHANGE_APIS, sizeof(change->api[0]), by_time);
+	for (unsigned i = 0; i < CHANGE_CALLS; i++) {
+		const char *name = api_name(stage->vocabulary, change->api[i].api);
+
+		free(report->calls[i]);
+		report->calls[i] = NULL;
+		if (name)
+			report->calls[count++] = strdup(name);
+	}
+}
+
 /* New time of a step; 0 where there is nothing to change or no memory. */
 static double try(struct stage *stage, enum change_kind kind, enum bound bound,
 		  struct change_report *report)
@@ -148,6 +178,7 @@ static double try(struct stage *stage, enum change_kind kind, enum bound bound,
 	memset(stage->kernel_ns, 0,
 	       (stage->scene.device->kernel_count + 1) * sizeof(*stage->kernel_ns));
 	apply[kind](&change);
+	find_calls(stage, &change, report);
 	step = change.touched ? play_change(stage, &change) / change.items : 0;
 	stretch_drop(&copy);
 	report->touched = (uint64_t)((double)change.touched / steps + 0.5);
@@ -259,9 +290,11 @@ static void fill(struct stage *stage, const struct stretch *stretch)
 	fill_together(stage);
 }
 
-void whatif_fill(const struct stretch *stretch, size_t signatures, struct device_report *device)
+void whatif_fill(const struct stretch *stretch, const struct vocabulary *vocabulary,
+		 struct device_report *device)
 {
-	struct stage stage = {.whatif = &device->whatif};
+	struct stage stage = {.whatif = &device->whatif, .vocabulary = vocabulary};
+	size_t signatures = vocabulary->signature_count;
 	uint32_t *index = index_kernels(device, signatures);
 
 	stage.scene = (struct scene){device, index, signatures, false, false};

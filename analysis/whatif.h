@@ -5,6 +5,7 @@
 
 #include "report.h"
 #include "stretch.h"
+#include "vocabulary.h"
 
 /* Of a step: what saves less is not worth it. */
 #define WHATIF_WORTH 0.05
@@ -18,7 +19,8 @@
  * the likeliest, at its worst; the files change_*.c have them with their sources. Without memory
  * it stays unknown.
  */
-void whatif_fill(const struct stretch *stretch, size_t signatures, struct device_report *device);
+void whatif_fill(const struct stretch *stretch, const struct vocabulary *vocabulary,
+		 struct device_report *device);
 
 /* Does the change save enough, likely or at best by a good deal? */
 bool whatif_worth(const struct whatif *whatif, enum change_kind kind);

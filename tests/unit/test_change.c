@@ -78,7 +78,7 @@ static const struct whatif *play(struct scene_of *s)
 	}
 	stretch->call_count = stretch->op_count = count;
 	assert_int_equal(stretch_sort(stretch), 0);
-	whatif_fill(stretch, KERNELS, &s->device);
+	whatif_fill(stretch, &(struct vocabulary){.signature_count = KERNELS}, &s->device);
 	stretch_fini(stretch);
 	assert_true(s->device.whatif.known);
 	assert_true(s->device.whatif.error == 0);

@@ -186,6 +186,8 @@ static void a_wait_taken_out_lets_the_host_run_ahead(void **state)
 	/* The host needs 46 to 48, the device 50 and a gap of 1. */
 	step_is(w, CHANGE_SYNC, 51, 51, 51);
 	assert_int_equal(w->change[CHANGE_SYNC].touched, 1);
+	assert_string_equal(w->change[CHANGE_SYNC].calls[0], "cudaStreamSynchronize");
+	assert_null(w->change[CHANGE_SYNC].calls[1]);
 	finish(&s);
 }
 
