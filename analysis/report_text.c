@@ -423,6 +423,9 @@ static void print_simulation(const struct device_report *device, const struct te
 
 static void print_advice(const struct device_report *device, const struct terminal *terminal)
 {
+	if (device->steps.known && device->whatif.reason)
+		terminal_print(terminal, STYLE_DIM, "\nNo advice with figures: %s\n",
+			       device->whatif.reason);
 	if (!device->advice_count)
 		return;
 	terminal_print(terminal, STYLE_BOLD, "\nWorth doing\n");
