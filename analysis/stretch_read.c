@@ -793,19 +793,20 @@ int stretch_read(const struct stretch_input *input, struct stretch *stretch, con
 	int status = -1;
 
 	memset(stretch, 0, sizeof(*stretch));
-	*reason = "out of memory";
-	if (!r)
+	if (!r) {
+		*reason = "out of memory";
 		return -1;
+	}
 	r->in = input;
 	r->s = stretch;
 	if (input->mark_count < 3 || !input->first_call_ns)
 		r->reason = "no stretch of steps and their calls was found";
 	else
 		status = build(r);
-	if (status && r->reason)
-		*reason = r->reason;
-	if (status)
+	if (status) {
+		*reason = r->reason ? r->reason : "out of memory";
 		stretch_fini(stretch);
+	}
 	stretch_chains_fini(&r->chains);
 	for (unsigned i = 0; i < STREAMS; i++)
 		free(r->queue[i]);
