@@ -7,22 +7,27 @@
 #include "shim/trace/rows.h"
 
 /*
- * Between dependent nodes: empty nodes start 530 ns apart (H200, CUDA 13.0,
- * samples/h200/calibrate.txt) and the shortest kernels take 1.0 us by CUPTI; 21 kernels of an MLP's
- * forward pass take 36 us as a graph, so 0.7 us beside their 1 us (DESIGN section 2).
+ * Between dependent nodes: 0.29 us in samples/traces/demo (H200, CUDA 13.0), of which tracing is 0.36
+ * us; empty nodes start 530 ns apart without it (samples/h200/calibrate.txt); 21 kernels of an MLP's
+ * forward pass take 36 us as a graph (DESIGN section 2), so up to 0.7 us beside their 1 us.
  */
 #define NODE_BEST_NS 0.0
-#define NODE_LIKELY_NS 600.0
-#define NODE_WORST_NS 1200.0
+#define NODE_LIKELY_NS 300.0
+#define NODE_WORST_NS 1000.0
 /* One launch: 2.5 us for a straight graph (NVIDIA, "Constant Time Launch for Straight-Line CUDA
  * Graphs", CUDA 12.6), about 10 us in PyTorch (NVIDIA's CUDA graph documentation). */
 #define LAUNCH_BEST_NS 2500.0
 #define LAUNCH_LIKELY_NS 8000.0
 #define LAUNCH_WORST_NS 15000.0
-/* From the launch, or the end of the graph before, to the first node. */
+/* From the launch to the first node. */
 #define START_BEST_NS 1500.0
 #define START_LIKELY_NS 5000.0
 #define START_WORST_NS 10000.0
+/* From the end of a graph to the first node of the next one, launched before: 5.7 us in
+ * samples/traces/demo, traced. */
+#define NEXT_BEST_NS 1000.0
+#define NEXT_LIKELY_NS 5000.0
+#define NEXT_WORST_NS 8000.0
 /* A loop of Python around it, and copying inputs into static tensors. */
 #define LOOP_BEST_NS 0.0
 #define LOOP_LIKELY_NS 10000.0
@@ -129,8 +134,8 @@ static void make_node(const struct change *c, struct stretch_op *op, bool first)
 
 	op->inside = false;
 	op->launch_ns = start;
-	op->pred_ns =
-		first ? fmin(start, fmax(op->pred_ns, LAUNCH_BEST_NS)) : fmin(op->pred_ns, node);
+	op->pred_ns = first ? change_pick(c, NEXT_BEST_NS, NEXT_LIKELY_NS, NEXT_WORST_NS)
+			    : fmin(op->pred_ns, node);
 	op->dep_ns = fmin(op->dep_ns, node);
 }
 
