@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -20,6 +21,7 @@
 struct scene_of {
 	struct device_report device;
 	struct kernel_report kernel[KERNELS];
+	char name[KERNELS][64];
 	struct stretch stretch;
 };
 
@@ -32,13 +34,15 @@ static void begin(struct scene_of *s)
 	s->device.ceilings = s->device.peaks;
 }
 
-static struct kernel_report *kernel(struct scene_of *s, char *name, const char *category,
+static struct kernel_report *kernel(struct scene_of *s, const char *name, const char *category,
 				    double duration_ns)
 {
 	struct kernel_report *k = &s->kernel[s->device.kernel_count];
+	char *copy = s->name[s->device.kernel_count];
 
+	snprintf(copy, sizeof(s->name[0]), "%s", name);
 	*k = (struct kernel_report){.signature = (uint32_t)s->device.kernel_count++,
-				    .name = name,
+				    .name = copy,
 				    .category = category,
 				    .class = CLASS_REST,
 				    .mean_ns = duration_ns,
@@ -104,7 +108,7 @@ static void step_is(const struct whatif *w, enum change_kind kind, double best, 
 /* A large product in fp32 at 50 TFLOP/s, for 1 ms. */
 static struct kernel_report *product(struct scene_of *s)
 {
-	struct kernel_report *k = kernel(s, (char[]){"ampere_sgemm_128x64_nn"}, "gemm_simt", MS);
+	struct kernel_report *k = kernel(s, "ampere_sgemm_128x64_nn", "gemm_simt", MS);
 
 	k->class = CLASS_CONTRACTION;
 	k->pipe = CEILING_FP32;
@@ -155,7 +159,7 @@ static void tensor_cores_in_use_are_left_alone(void **state)
 	(void)state;
 	begin(&s);
 	k = product(&s);
-	k->name = (char[]){"nvjet_sm90_tst_128x64"};
+	snprintf(k->name, sizeof(s.name[0]), "nvjet_sm90_tst_128x64");
 	k->category = "gemm";
 	k->pipe = CEILING_TENSOR_BF16;
 	w = play(&s);
@@ -183,10 +187,10 @@ static void a_batch_is_free_until_the_gpu_is_full(void **state)
 
 	(void)state;
 	begin(&s);
-	k = kernel(&s, (char[]){"small"}, "unknown", MS);
+	k = kernel(&s, "small", "unknown", MS);
 	k->waves = measure_exact(0.2);
 	k->verdict.leaf = LEAF_UNDERFILLED;
-	k = kernel(&s, (char[]){"full"}, "unknown", MS);
+	k = kernel(&s, "full", "unknown", MS);
 	k->waves = measure_exact(10);
 	w = play(&s);
 	/* For twice the items: 1 + 2, per item half of it; at worst 1.15 + 2. */
@@ -201,10 +205,10 @@ static void communication_hides_behind_computation(void **state)
 
 	(void)state;
 	begin(&s);
-	kernel(&s, (char[]){"backward_1"}, "unknown", MS);
-	kernel(&s, (char[]){"ncclDevKernel_AllReduce"}, "collective", MS);
-	kernel(&s, (char[]){"backward_2"}, "unknown", 2 * MS);
-	kernel(&s, (char[]){"multi_tensor_apply_kernel"}, "optimizer", MS);
+	kernel(&s, "backward_1", "unknown", MS);
+	kernel(&s, "ncclDevKernel_AllReduce", "collective", MS);
+	kernel(&s, "backward_2", "unknown", 2 * MS);
+	kernel(&s, "multi_tensor_apply_kernel", "optimizer", MS);
 	w = play(&s);
 	/* What follows the collective runs beside it, from 1 to 3 ms at best. */
 	step_is(w, CHANGE_OVERLAP, 4 * MS, 4.2 * MS, 4.6 * MS);
@@ -217,7 +221,7 @@ static void without_collectives_there_is_nothing_to_overlap(void **state)
 
 	(void)state;
 	begin(&s);
-	kernel(&s, (char[]){"k"}, "unknown", MS);
+	kernel(&s, "k", "unknown", MS);
 	assert_false(play(&s)->change[CHANGE_OVERLAP].known);
 }
 
@@ -225,11 +229,11 @@ static void an_optimizer_of_single_tensors_uses_lists(void **state)
 {
 	struct scene_of s;
 	const struct whatif *w;
-	char forward[] = "gemm", add[] = "at::native::vectorized_elementwise_kernel<add>";
+	const char *add = "at::native::vectorized_elementwise_kernel<add>";
 
 	(void)state;
 	begin(&s);
-	kernel(&s, forward, "gemm", MS);
+	kernel(&s, "gemm", "gemm", MS);
 	for (unsigned i = 1; i < KERNELS; i++)
 		kernel(&s, add, "elementwise", 1000);
 	w = play(&s);
@@ -245,16 +249,16 @@ static void only_what_is_of_pytorch_is_compiled(void **state)
 
 	(void)state;
 	begin(&s);
-	kernel(&s, (char[]){"k"}, "unknown", MS);
+	kernel(&s, "k", "unknown", MS);
 	assert_false(play(&s)->change[CHANGE_COMPILE].known);
 	begin(&s);
-	kernel(&s, (char[]){"at::native::vectorized_elementwise_kernel"}, "elementwise", MS);
-	kernel(&s, (char[]){"at::native::reduce_kernel"}, "reduce", MS);
+	kernel(&s, "at::native::vectorized_elementwise_kernel", "elementwise", MS);
+	kernel(&s, "at::native::reduce_kernel", "reduce", MS);
 	w = play(&s);
 	/* A chain of two as long as each other, and of the same grid. */
 	step_is(w, CHANGE_COMPILE, 0.8 * MS, MS, 1.3 * MS);
 	begin(&s);
-	kernel(&s, (char[]){"triton_poi_fused_0"}, "inductor_pointwise", MS);
+	kernel(&s, "triton_poi_fused_0", "inductor_pointwise", MS);
 	assert_false(play(&s)->change[CHANGE_COMPILE].known);
 }
 
