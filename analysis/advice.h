@@ -5,10 +5,10 @@
 #include "report.h"
 
 /*
- * Fills the advice of every device of a report whose windows, steps, kernels, gaps and copies are
- * there, largest saving first. Nothing is advised that is on already, nor for a device whose
- * verdict is unknown. An estimate is given only where arithmetic bounds it. Exits when out of
- * memory.
+ * Fills the advice of every device of a report, largest saving first, from what was simulated
+ * (whatif.h): nothing is advised that is on already, or that saves less than WHATIF_WORTH of a
+ * step. Where there are no steps to simulate, only waits are spoken of, bounded by their leaf. Exits
+ * when out of memory.
  */
 void advice_fill(struct report *report);
 

@@ -9,7 +9,9 @@
 
 #include "library_read.h"
 #include "replay.h"
+#include "stretch_read.h"
 #include "summary.h"
+#include "whatif.h"
 
 struct work {
 	struct trace trace;
@@ -199,6 +201,18 @@ static uint64_t count_calls(const struct trace *trace)
 	return calls;
 }
 
+/* From the first to the last of the steps that stand for all. */
+static struct replay_span span_of(const struct step_list *steps)
+{
+	struct replay_span span = {.begin_ns = UINT64_MAX};
+
+	if (steps->mark_count) {
+		span.begin_ns = steps->mark_ns[0];
+		span.end_ns = steps->mark_ns[steps->mark_count - 1];
+	}
+	return span;
+}
+
 static int run(struct work *w)
 {
 	const struct vocabulary *v = &w->trace.vocabulary;
@@ -214,6 +228,8 @@ static int run(struct work *w)
 	w->replay.clock = &w->clock;
 	w->replay.blind = &w->blind;
 	w->replay.calls = count_calls(&w->trace);
+	for (unsigned i = 0; i < SURVEY_DEVICES; i++)
+		w->replay.span[i] = span_of(&w->steps[i]);
 	if (replay_run(&w->replay, w->survey.first_ns, w->survey.last_ns))
 		return -1;
 	w->origin_ns = w->survey.first_ns;
@@ -242,7 +258,34 @@ static void fill_blank_device(const struct work *w, struct device_report *report
 		report->verdict.sentence = NULL;
 }
 
-static int fill_devices(const struct work *w, struct process_report *report)
+/* Estimates are extra: without memory for them there are none. */
+static void estimate_changes(struct work *w, uint32_t index, struct device_report *device)
+{
+	const struct step_list *steps = &w->steps[index];
+	const struct replay_span *span = &w->replay.span[index];
+	const struct stretch_input in = {
+		.trace = &w->trace,
+		.clock = &w->clock,
+		.device = index,
+		.mark_ns = steps->mark_ns,
+		.mark_count = steps->mark_count,
+		.first_call_ns = span->first_call_ns,
+		.last_call_ns = span->last_call_ns,
+		.cost = w->account[index].cost,
+	};
+	struct stretch stretch;
+
+	if (device->shared) {
+		device->whatif.reason = "others use the GPU too";
+		return;
+	}
+	if (stretch_read(&in, &stretch, &device->whatif.reason))
+		return;
+	whatif_fill(&stretch, &w->trace.vocabulary, device);
+	stretch_fini(&stretch);
+}
+
+static int fill_devices(struct work *w, struct process_report *report)
 {
 	uint64_t steady_ns = UINT64_MAX;
 
@@ -263,6 +306,7 @@ static int fill_devices(const struct work *w, struct process_report *report)
 		if (!w->survey.device[i])
 			continue;
 		summary_device(&in, device);
+		estimate_changes(w, i, device);
 		report->device_count++;
 		if (device->steady.known && device->steady.begin_ns < steady_ns)
 			steady_ns = device->steady.begin_ns;

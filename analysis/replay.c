@@ -140,6 +140,16 @@ static void join_op(struct replay *r, const struct op *op, struct launch *launch
 		r->kernels_explained++;
 }
 
+static void note_span(struct replay_span *span, const struct op *op, const struct launch *launch)
+{
+	if (op->begin_ns < span->begin_ns || op->begin_ns > span->end_ns)
+		return;
+	if (!span->first_call_ns || launch->begin_ns < span->first_call_ns)
+		span->first_call_ns = launch->begin_ns;
+	if (launch->end_ns > span->last_call_ns)
+		span->last_call_ns = launch->end_ns;
+}
+
 static void take_op(struct replay *r, const struct op *op, uint64_t slack_ns)
 {
 	struct launch *launch = join_find(&r->join, op->correlation);
@@ -148,6 +158,8 @@ static void take_op(struct replay *r, const struct op *op, uint64_t slack_ns)
 	/* An id may be used again after 2^32 calls; a call that is yet to come is not the one. */
 	if (launch && launch->begin_ns <= op->begin_ns + slack_ns)
 		join_op(r, op, launch, &issued);
+	if (issued.launch)
+		note_span(&r->span[op->device], op, launch);
 	account_add(r->account[op->device], &issued);
 }
 

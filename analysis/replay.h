@@ -6,6 +6,12 @@
 #include "hold.h"
 #include "survey.h"
 
+/* Operations of a device that begin in [begin, end], and when the calls behind them were made. */
+struct replay_span {
+	uint64_t begin_ns, end_ns;
+	uint64_t first_call_ns, last_call_ns; /* found; 0 without any */
+};
+
 struct replay {
 	/* given; accounts NULL for devices that did nothing, their `blind` and `cost` set by
 	 * replay_run */
@@ -14,6 +20,7 @@ struct replay {
 	struct account *account[SURVEY_DEVICES];
 	const struct blind *blind;
 	uint64_t calls; /* rows in the trace */
+	struct replay_span span[SURVEY_DEVICES];
 	/* state */
 	struct join join;
 	struct holds holds;

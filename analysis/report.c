@@ -19,6 +19,9 @@ static void device_fini(struct device_report *device)
 	for (unsigned leaf = 0; leaf < LEAF_COUNT; leaf++)
 		for (unsigned i = 0; i < device->gaps[leaf].worst_count; i++)
 			free(device->gaps[leaf].worst[i].before);
+	for (unsigned i = 0; i < CHANGE_COUNT; i++)
+		for (unsigned k = 0; k < CHANGE_CALLS; k++)
+			free(device->whatif.change[i].calls[k]);
 	for (size_t i = 0; i < device->advice_count; i++) {
 		free(device->advice[i].why);
 		free(device->advice[i].how);

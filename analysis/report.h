@@ -69,8 +69,9 @@ struct steps {
 };
 
 struct kernel_report {
-	char *name;       /* demangled, as long as it is */
-	char *short_name; /* readable, at most 60 columns */
+	uint32_t signature; /* of the trace's vocabulary */
+	char *name;         /* demangled, as long as it is */
+	char *short_name;   /* readable, at most 60 columns */
 	const char *
 		category; /* "gemm", "elementwise" ..., static; "unknown" if the name says nothing */
 	enum kernel_class class;
@@ -128,6 +129,40 @@ struct gap_report {
 
 #define ADVICE_TARGETS 5
 
+/* What could be changed about a program, as far as it is simulated. */
+enum change_kind {
+#define CHANGE(NAME, name, words) CHANGE_##NAME,
+#include "changes.def"
+#undef CHANGE
+	CHANGE_COUNT
+};
+
+#define CHANGE_CALLS 3
+
+/* What a change would do to a step. */
+struct change_report {
+	bool known;          /* there is something to change, and it was simulated */
+	struct measure step; /* ns of the new step; of a larger batch: for as many items as now */
+	uint64_t touched;    /* calls or operations that it is about, per step */
+	double touched_ns;   /* their time, per step */
+	size_t targets[ADVICE_TARGETS]; /* kernels, as in struct advice */
+	unsigned target_count;
+	char *calls[CHANGE_CALLS]; /* APIs whose calls are concerned, most time first; owned */
+};
+
+/* A stretch of steps, simulated (whatif.h). */
+struct whatif {
+	bool known;
+	const char *reason; /* why it is not known; static words, NULL otherwise */
+	uint64_t steps, operations;
+	double recorded_ns; /* mean step of the stretch */
+	double replayed_ns; /* the same, simulated unchanged */
+	double error;       /* of that, a share */
+	double base_ns;     /* a step without the cost of tracing */
+	struct change_report change[CHANGE_COUNT];
+	struct measure together; /* a step with all that are worth it, but for a larger batch */
+};
+
 struct advice {
 	const char *id;    /* static, stable: "cuda-graphs" */
 	const char *title; /* static */
@@ -136,7 +171,8 @@ struct advice {
 	size_t targets
 		[ADVICE_TARGETS]; /* the kernels that it is about: indices into the device's kernels */
 	unsigned target_count;
-	struct measure saves_ns; /* per step, or per window where there are no steps */
+	const char *calls[CHANGE_CALLS]; /* and the APIs: those of struct change_report */
+	struct measure saves_ns;         /* per step, or per window where there are no steps */
 	struct measure speedup;
 };
 
@@ -172,6 +208,7 @@ struct device_report {
 	struct counters_report counters;
 	struct gap_report gaps[LEAF_COUNT];
 	struct class_report classes[CLASS_COUNT];
+	struct whatif whatif;
 	struct advice *advice; /* largest saving first */
 	size_t advice_count;
 };

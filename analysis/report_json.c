@@ -7,6 +7,7 @@
 #include "json_value.h"
 #include "label.h"
 #include "printable.h"
+#include "whatif.h"
 
 static json_t *leaves_of(const struct window *window)
 {
@@ -190,6 +191,8 @@ static json_t *advice_of(const struct device_report *device)
 				json_array_append_new(
 					targets,
 					json_text(device->kernels[advice->targets[t]].short_name));
+		for (unsigned k = 0; k < CHANGE_CALLS && advice->calls[k]; k++)
+			json_array_append_new(targets, json_text(advice->calls[k]));
 		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
 						      json_text(advice->id), "title",
 						      json_text(advice->title), "why",
@@ -199,6 +202,37 @@ static json_t *advice_of(const struct device_report *device)
 						      "how", json_text(advice->how)));
 	}
 	return list;
+}
+
+static json_t *changes_of(const struct whatif *w)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < CHANGE_COUNT; i++) {
+		const struct change_report *change = &w->change[i];
+
+		if (change->known)
+			json_array_append_new(list,
+					      json_pack("{s:s, s:o, s:o, s:o}", "id",
+							change_id((enum change_kind)i), "step_ns",
+							json_measure(&change->step), "touched",
+							json_count(change->touched), "touched_ns",
+							json_number(change->touched_ns)));
+	}
+	return list;
+}
+
+/* What the advice stands on. */
+static json_t *whatif_of(const struct whatif *w)
+{
+	if (!w->known)
+		return json_pack("{s:b, s:o}", "known", 0, "reason", json_text(w->reason));
+	return json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "known", 1, "steps",
+			 json_count(w->steps), "operations", json_count(w->operations),
+			 "recorded_step_ns", json_number(w->recorded_ns), "replayed_step_ns",
+			 json_number(w->replayed_ns), "replay_error", json_number(w->error),
+			 "untraced_step_ns", json_number(w->base_ns), "together_step_ns",
+			 json_measure(&w->together), "changes", changes_of(w));
 }
 
 /* Of the hardware: no less than its value. */
@@ -297,6 +331,7 @@ static json_t *device_of(const struct device_report *device, const struct proces
 	json_object_set_new(json, "copies", copies_of(device));
 	json_object_set_new(json, "counters", counters_of(&device->counters));
 	json_object_set_new(json, "gaps", gaps_of(device));
+	json_object_set_new(json, "whatif", whatif_of(&device->whatif));
 	json_object_set_new(json, "advice", advice_of(device));
 	return json;
 }

@@ -389,32 +389,56 @@ static void print_copies(const struct device_report *device, const struct view *
 
 /* --- what to do --- */
 
-/* "1.83 ms -> 620 us to 710 us, 2.6x to 3.0x"; "up to 1.3x" where nothing is certain to be saved.
- */
-static void print_gain(const struct advice *advice, const struct device_report *device,
-		       const struct terminal *terminal)
+/* "3.20x (2.60x to 3.50x)  a step 1.83 ms -> 571 us"; "(up to 1.30x)" where nothing is certain to
+ * be saved. */
+static void print_gain(const struct advice *advice, double now, const struct terminal *terminal)
 {
-	double now = device->steps.known ? (double)device->steps.period_ns : 0;
+	const struct measure *saves = &advice->saves_ns;
 	bool up_to = advice->speedup.low <= 1.005;
+	bool sure = advice->speedup.high - advice->speedup.low < 0.02;
 
 	if (!advice->speedup.known)
 		return;
 	fputs("  ", terminal->out);
 	terminal_style(terminal, STYLE_BOLD);
-	if (up_to)
-		fprintf(terminal->out, "up to %.2fx", advice->speedup.high);
-	else
-		fprintf(terminal->out, "%.2fx to %.2fx", advice->speedup.low, advice->speedup.high);
+	fprintf(terminal->out, "%.2fx", advice->speedup.value);
 	terminal_style(terminal, STYLE_PLAIN);
-	if (now > 0 && advice->saves_ns.known)
-		fprintf(terminal->out, "  a step %s -> %s%s%s", quantity_time(now).text,
-			quantity_time(now - advice->saves_ns.high).text,
-			up_to ? " at best" : " to ",
-			up_to ? "" : quantity_time(now - advice->saves_ns.low).text);
+	if (up_to)
+		fprintf(terminal->out, " (up to %.2fx)", advice->speedup.high);
+	else if (!sure)
+		fprintf(terminal->out, " (%.2fx to %.2fx)", advice->speedup.low,
+			advice->speedup.high);
+	if (now > 0 && saves->known)
+		fprintf(terminal->out, "  a step %s -> %s", quantity_time(now).text,
+			quantity_time(now - saves->value).text);
+}
+
+/* What the figures stand on, and that they do not add up. */
+static void print_simulation(const struct device_report *device, const struct terminal *terminal)
+{
+	const struct whatif *w = &device->whatif;
+	struct parts parts = {0};
+
+	if (!w->known)
+		return;
+	if (device->advice_count > 1 && w->together.known)
+		part(&parts,
+		     "Effects do not add up: all together, at the same batch, make a step of %s to %s",
+		     quantity_time(w->together.low).text, quantity_time(w->together.high).text);
+	part(&parts,
+	     "simulated: %s steps played unchanged take %s each, recorded were %s, without "
+	     "tracing %s",
+	     quantity_count(w->steps).text, quantity_time(w->replayed_ns).text,
+	     quantity_time(w->recorded_ns).text, quantity_time(w->base_ns).text);
+	fputs("  ", terminal->out);
+	paragraph_print(terminal, STYLE_DIM, parts.text, 2, 2);
 }
 
 static void print_advice(const struct device_report *device, const struct terminal *terminal)
 {
+	if (device->steps.known && device->whatif.reason)
+		terminal_print(terminal, STYLE_DIM, "\nNo advice with figures: %s\n",
+			       device->whatif.reason);
 	if (!device->advice_count)
 		return;
 	terminal_print(terminal, STYLE_BOLD, "\nWorth doing\n");
@@ -425,7 +449,7 @@ static void print_advice(const struct device_report *device, const struct termin
 
 		terminal_print(terminal, STYLE_PLAIN, "  %zu. ", i + 1);
 		terminal_print(terminal, STYLE_BOLD, "%s", advice->title);
-		print_gain(advice, device, terminal);
+		print_gain(advice, device->whatif.base_ns, terminal);
 		fputc('\n', terminal->out);
 		if (*why)
 			fputs("     ", terminal->out),
@@ -436,6 +460,7 @@ static void print_advice(const struct device_report *device, const struct termin
 		free(why);
 		free(how);
 	}
+	print_simulation(device, terminal);
 }
 
 /* --- coverage, losses, own cost --- */

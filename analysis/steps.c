@@ -184,7 +184,45 @@ static int gather_batches(const struct pieces *p, struct step_list *list)
 	return length ? 0 : -1;
 }
 
-static int gather(struct pieces *p, struct step_list *list)
+/* The longest run of accepted pieces, as far as `most`. */
+static size_t longest_run(const struct pieces *p, size_t most)
+{
+	size_t run = 0, longest = 0;
+
+	for (size_t i = 0; i + 1 < p->count && longest < most; i++) {
+		run = is_accepted(p, i) ? run + 1 : 0;
+		if (run > longest)
+			longest = run;
+	}
+	return longest;
+}
+
+static void mark_typical(const struct pieces *p, double kernels, struct step_list *list)
+{
+	double most = fmin(STEP_MARKS - 1, STEP_MARK_KERNELS / fmax(kernels, 1));
+	double nearest = INFINITY;
+	size_t steps = longest_run(p, (size_t)most), run = 0, at = 0;
+
+	if (steps < 2)
+		return;
+	for (size_t i = 0; i + 1 < p->count; i++) {
+		double far;
+
+		run = is_accepted(p, i) ? run + 1 : 0;
+		if (run < steps)
+			continue;
+		far = fabs((double)(begin_of(p, i + 1) - begin_of(p, i + 1 - steps)) -
+			   (double)steps * (double)list->median_ns);
+		if (far < nearest) {
+			nearest = far;
+			at = i + 1 - steps;
+		}
+	}
+	for (size_t i = 0; i <= steps; i++)
+		list->mark_ns[list->mark_count++] = begin_of(p, at + i);
+}
+
+static int gather(struct pieces *p, double kernels, struct step_list *list)
 {
 	size_t steady = find_steady(p), capacity = 0, last = steady, n;
 	uint64_t *length;
@@ -209,7 +247,10 @@ static int gather(struct pieces *p, struct step_list *list)
 		list->high_ns = length[n - 1 - n / 10];
 	}
 	free(length);
-	return length && n ? gather_batches(p, list) : -1;
+	if (!length || !n)
+		return -1;
+	mark_typical(p, kernels, list);
+	return gather_batches(p, list);
 }
 
 /* Are these pieces what the run is about? */
@@ -236,7 +277,7 @@ static bool find_in(const struct sequence *sequence, const struct vocabulary *v,
 	if (!anchor_find(sequence, v, stream, activity_ns, &anchor))
 		return false;
 	good = cut(sequence, v, &anchor, &pieces) == 0 && pieces.count > STEPS_LEAST &&
-	       drop_outliers(&pieces) == 0 && gather(&pieces, list) == 0;
+	       drop_outliers(&pieces) == 0 && gather(&pieces, anchor.step_kernels, list) == 0;
 	free(pieces.mark);
 	if (!good || !substantial(&anchor, list, sequence, activity_ns)) {
 		steps_fini(list);

@@ -10,6 +10,10 @@ struct interval {
 	uint64_t end_ns;
 };
 
+/* Steps of the stretch that stands for all of them, at most, and its kernels, about. */
+#define STEP_MARKS 33
+#define STEP_MARK_KERNELS 40000
+
 struct step_list {
 	struct interval *interval; /* of accepted steps, adjacent ones merged, in order; owned */
 	size_t interval_count;
@@ -22,6 +26,10 @@ struct step_list {
 	uint64_t batch_ns[STEP_BATCHES];
 	double kernels;
 	const char *detected_by;
+	/* Begins of consecutive accepted steps whose mean length is the nearest to the median: one
+	 * mark more than there are steps; fewer than three = none. */
+	unsigned mark_count;
+	uint64_t mark_ns[STEP_MARKS];
 };
 
 /*

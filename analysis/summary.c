@@ -125,6 +125,7 @@ static void fill_kernel(const struct summary_input *in, uint32_t signature, doub
 	const struct signature *s =
 		signature < v->signature_count ? &v->signature[signature] : NULL;
 
+	k->signature = signature;
 	k->name = s && *s->name ? kernel_demangle(s->name) : strdup("(unknown kernel)");
 	k->short_name =
 		k->name && s && *s->name ? kernel_short_name(k->name) : strdup("(unknown kernel)");

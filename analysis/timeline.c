@@ -39,6 +39,16 @@ static int is_mine(const struct timeline *t, const struct trace_chunk *c)
 	return c->table == BST_TABLE_RUN || c->table == BST_TABLE_COPY;
 }
 
+/* Host time of its last end, as the header says. */
+static uint64_t chunk_end_ns(const struct timeline *t, const struct trace_chunk *c)
+{
+	struct clock_cursor cursor = {0};
+
+	if (t->what == TIMELINE_CALLS || c->time_max == UINT64_MAX)
+		return c->time_max;
+	return clock_host(t->clock, c->time_max, &cursor);
+}
+
 struct order {
 	uint64_t begin;
 	struct trace_chunk *chunk;
@@ -70,6 +80,8 @@ static int list_pending(struct timeline *t)
 		if (!is_mine(t, c))
 			continue;
 		order[t->pending_count].begin = decode_begin(&t->rows, t->trace, t->clock, c);
+		if (order[t->pending_count].begin > t->to_ns || chunk_end_ns(t, c) < t->from_ns)
+			continue;
 		order[t->pending_count++].chunk = c;
 	}
 	qsort(order, t->pending_count, sizeof(*order), by_begin);
@@ -84,7 +96,15 @@ static int list_pending(struct timeline *t)
 int timeline_init(struct timeline *t, struct trace *trace, const struct clock *clock,
 		  enum timeline_what what)
 {
+	return timeline_init_between(t, trace, clock, what, 0, UINT64_MAX);
+}
+
+int timeline_init_between(struct timeline *t, struct trace *trace, const struct clock *clock,
+			  enum timeline_what what, uint64_t from_ns, uint64_t to_ns)
+{
 	memset(t, 0, sizeof(*t));
+	t->from_ns = from_ns;
+	t->to_ns = to_ns;
 	t->trace = trace;
 	t->clock = clock;
 	t->what = what;

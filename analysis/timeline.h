@@ -73,12 +73,16 @@ struct timeline {
 	uint64_t open_rows;
 	struct clock_cursor cursor;
 	struct bst_rows rows;
+	uint64_t from_ns, to_ns; /* chunks outside are passed over */
 	struct timeline_counts counts;
 };
 
 /* -1 without memory. Keeps trace and clock by reference. */
 int timeline_init(struct timeline *timeline, struct trace *trace, const struct clock *clock,
 		  enum timeline_what what);
+/* Only of chunks that reach into [from, to] of the host's time: rows outside may come too. */
+int timeline_init_between(struct timeline *timeline, struct trace *trace, const struct clock *clock,
+			  enum timeline_what what, uint64_t from_ns, uint64_t to_ns);
 void timeline_fini(struct timeline *timeline);
 
 /* The next one by begin; NULL at the end. Valid until the next call. */

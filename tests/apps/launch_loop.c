@@ -2,6 +2,7 @@
  *
  *   steps [100]      times round the loop
  *   kernels [1]      launches in a step; their names are kernel_0, kernel_1 ...
+ *   name [kernel]    the part of their names before the number
  *   grid [132] block [256] shared [0]
  *   work [0]         CPU work before each launch, us
  *   sync [0]         synchronise the stream after every so many steps; 0 only at the end
@@ -37,6 +38,7 @@ struct options {
 };
 
 static struct options o;
+static const char *kernel_name;
 static _Atomic long host_calls;
 
 static void host_function(void *arg)
@@ -48,9 +50,9 @@ static void host_function(void *arg)
 static void launch(long k, cudaStream_t stream)
 {
 	dim3 grid = {(unsigned int)o.grid, 1, 1}, block = {(unsigned int)o.block, 1, 1};
-	char name[32];
+	char name[96];
 
-	snprintf(name, sizeof(name), "kernel_%ld", k);
+	snprintf(name, sizeof(name), "%s_%ld", kernel_name, k);
 	if (o.work_us)
 		app_work((uint64_t)o.work_us * 1000);
 	if (o.ptsz)
@@ -178,6 +180,7 @@ int main(int argc, char **argv)
 	pthread_t threads[256];
 
 #define OPTION(field, name, fallback) o.field = app_option(argc, argv, name, fallback)
+	kernel_name = app_text(argc, argv, "name", "kernel");
 	OPTION(steps, "steps", 100);
 	OPTION(kernels, "kernels", 1);
 	OPTION(grid, "grid", 132);

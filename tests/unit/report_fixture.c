@@ -153,6 +153,30 @@ static void set_coverage(struct process_report *p, uint64_t kernels, uint64_t by
 	};
 }
 
+static void set_change(struct whatif *w, enum change_kind kind, uint64_t touched,
+		       struct measure step)
+{
+	w->change[kind] = (struct change_report){.known = true, .step = step, .touched = touched};
+}
+
+static void mlp_whatif(struct whatif *w)
+{
+	*w = (struct whatif){.known = true,
+			     .steps = 32,
+			     .operations = 800,
+			     .recorded_ns = 1830000,
+			     .replayed_ns = 1829000,
+			     .error = 0.00055,
+			     .base_ns = 1790000,
+			     .together = {true, 500000, 430000, 640000}};
+	set_change(w, CHANGE_GRAPHS, 24, (struct measure){true, 600000, 520000, 700000});
+	set_change(w, CHANGE_SYNC, 1, (struct measure){true, 1650000, 1640000, 1790000});
+	set_change(w, CHANGE_PINNED, 1, (struct measure){true, 1690000, 1600000, 1790000});
+	/* Too little to speak of. */
+	set_change(w, CHANGE_ALLOC, 1, (struct measure){true, 1780000, 1770000, 1790000});
+	w->change[CHANGE_PINNED].touched_ns = 73000;
+}
+
 void report_fixture_mlp(struct report *report)
 {
 	static const double steady[LEAF_COUNT] = {
@@ -197,6 +221,7 @@ void report_fixture_mlp(struct report *report)
 	d->copy_count = 1;
 	d->copies[0] = (struct copy_report){"host to device",       "pageable", "device", 300,
 					    300 * UINT64_C(401408), 22000000,   16470000};
+	mlp_whatif(&d->whatif);
 }
 
 static void fill_gemm(struct report *report, const char *command)

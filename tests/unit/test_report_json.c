@@ -103,7 +103,7 @@ static void test_every_key_of_the_contract(void **state)
 	assert_keys(
 		device,
 		"index name cc sm_count driver cupti shared ceilings clock_mhz whole steady verdict kernels "
-		"classes copies gaps advice");
+		"classes copies gaps whatif advice");
 	assert_window(at(device, "whole"));
 	assert_window(at(device, "steady"));
 	assert_keys(at(at(device, "steady"), "step"), "period_ns count detected_by");
@@ -119,6 +119,11 @@ static void test_every_key_of_the_contract(void **state)
 	assert_keys(json_array_get(at(device, "copies"), 0),
 		    "direction source target count bytes total_ns bytes_per_s");
 	assert_keys(at(at(device, "gaps"), "host"), "count total_ns worst");
+	assert_keys(at(device, "whatif"),
+		    "known steps operations recorded_step_ns replayed_step_ns replay_error "
+		    "untraced_step_ns together_step_ns changes");
+	assert_keys(json_array_get(at(at(device, "whatif"), "changes"), 0),
+		    "id step_ns touched touched_ns");
 	advice = json_array_get(at(device, "advice"), 0);
 	assert_keys(advice, "id title why targets saves_ns speedup how");
 	assert_measure(at(advice, "saves_ns"));

@@ -392,6 +392,46 @@ static void stretches_follow_the_run(void **state)
 	end(&r);
 }
 
+/* 200 steps, of which the 50 in the middle take what most of them take. */
+static void marks_are_at_typical_steps(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 200; i++) {
+		kernels(&r, 0, 5);
+		r.now_ns += i < 70 ? 90 * US : i < 130 ? 100 * US : 110 * US;
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.mark_count, STEP_MARKS);
+	assert_true(r.steps.mark_ns[0] > r.first_ns + 60 * 150 * US);
+	for (unsigned i = 1; i < r.steps.mark_count; i++) {
+		uint64_t length = r.steps.mark_ns[i] - r.steps.mark_ns[i - 1];
+
+		assert_true(length + 5 * US > r.steps.median_ns);
+		assert_true(length < r.steps.median_ns + 5 * US);
+	}
+	end(&r);
+}
+
+/* Marks never go over what is no step. */
+static void marks_keep_to_one_run_of_steps(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 60; i++) {
+		kernels(&r, 0, 5);
+		r.now_ns += i % 10 == 9 ? 10000 * US : 50 * US;
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.mark_count, 10);
+	assert_true(r.steps.mark_ns[9] - r.steps.mark_ns[0] < 9 * 200 * US);
+	end(&r);
+}
+
 static void few_steps_are_stretches_of_one(void **state)
 {
 	struct run r;
@@ -425,6 +465,8 @@ int main(void)
 		cmocka_unit_test(steps_without_any_kernel_of_their_own),
 		cmocka_unit_test(times_far_apart_are_kept),
 		cmocka_unit_test(stretches_follow_the_run),
+		cmocka_unit_test(marks_are_at_typical_steps),
+		cmocka_unit_test(marks_keep_to_one_run_of_steps),
 		cmocka_unit_test(few_steps_are_stretches_of_one),
 	};
 

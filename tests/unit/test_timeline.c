@@ -135,6 +135,32 @@ static void an_impossible_time_does_not_open_a_chunk_early(void **state)
 	close_trace(&b, &o);
 }
 
+/* 100 chunks; those of a stretch in the middle are decoded, no others. */
+static void a_stretch_is_read_without_the_rest(void **state)
+{
+	struct trace_builder b;
+	struct open_trace o;
+	struct timeline t;
+	const struct op *op;
+	uint64_t count = 0, inside = 0;
+
+	(void)state;
+	builder_init(&b, 100);
+	for (uint64_t i = 0; i < 10000; i++)
+		put_run(&b, 100000 + 1000 * i, i);
+	open_built(&b, &o);
+	assert_int_equal(
+		timeline_init_between(&t, &o.trace, &o.clock, TIMELINE_OPS, 5000000, 5300000), 0);
+	while ((op = timeline_op(&t))) {
+		count++;
+		inside += op->begin_ns >= 5000000 && op->begin_ns <= 5300000;
+	}
+	assert_int_equal(inside, 301);
+	assert_true(count <= 500);
+	timeline_fini(&t);
+	close_trace(&b, &o);
+}
+
 /* The header of a chunk says that it begins later than it does. */
 static void rows_that_come_too_late_are_counted(void **state)
 {
@@ -175,6 +201,7 @@ int main(void)
 		cmocka_unit_test(rows_and_chunks_in_any_order),
 		cmocka_unit_test(an_outer_call_comes_before_what_is_inside),
 		cmocka_unit_test(an_impossible_time_does_not_open_a_chunk_early),
+		cmocka_unit_test(a_stretch_is_read_without_the_rest),
 		cmocka_unit_test(rows_that_come_too_late_are_counted),
 	};
 

@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+"""Programs before and after one change, of which `boundshim report` advises the change on the first. scripts/whatif records the first,
+and measures both to see whether the advice was right.
+
+    python3 pairs.py --list                      one JSON object a line: name, change (an advice id), items (work of a step after
+                                                 the change, over that before)
+    python3 pairs.py NAME --only before|after [--seconds 4]
+                                                 steps of one of them, after a warm-up
+    python3 pairs.py NAME --rounds 9             both in turn in one process, in blocks of about 0.3 s; prints a JSON object with
+                                                 the time of a step in ns for each block
+
+A step function is called again and again without a wait, unless it waits itself."""
+import argparse
+import json
+import time
+
+PAIRS = {}  # name -> (change, items, function that returns step functions before and after)
+
+
+def pair(change, items=1):
+    def add(make):
+        PAIRS[make.__name__] = (change, items, make)
+        return make
+
+    return add
+
+
+# --- models ------------------------------------------------------------------------------------
+
+
+def mlp(width=512, batch=64, inputs=256):
+    import torch
+    from torch import nn
+
+    model = nn.Sequential(nn.Linear(inputs, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 10)).cuda()
+    return model, torch.randn(batch, inputs, device="cuda"), torch.randint(0, 10, (batch,), device="cuda")
+
+
+def bert(layers=12, batch=32, words=128):
+    import torch
+    from torch import nn
+
+    layer = nn.TransformerEncoderLayer(768, 12, 3072, dropout=0.1, activation="gelu", batch_first=True)
+    model = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False).cuda()
+    return model, torch.randn(batch, words, 768, device="cuda")
+
+
+def training(model, inputs, targets=None, optimizer=None, autocast=False, end=None):
+    """A step of training. Without targets the loss is the mean square."""
+    import torch
+
+    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def step():
+        optimizer.zero_grad()
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=autocast):
+            out = model(inputs)
+            loss = out.float().pow(2).mean() if targets is None else torch.nn.functional.cross_entropy(out.float(), targets)
+        loss.backward()
+        optimizer.step()
+        if end:
+            end(loss)
+
+    return step
+
+
+def captured(step):
+    """The whole step as one CUDA graph (PyTorch's notes on CUDA graphs)."""
+    import torch
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+# --- pairs -------------------------------------------------------------------------------------
+
+
+@pair("cuda-graphs")
+def mlp_graphs():
+    return training(*mlp()), captured(training(*mlp()))
+
+
+@pair("compile")
+def mlp_compile():
+    import torch
+
+    model, inputs, targets = mlp()
+    return training(*mlp()), training(torch.compile(model), inputs, targets, torch.optim.SGD(model.parameters(), lr=0.01))
+
+
+@pair("reduce-overhead")
+def mlp_reduce_overhead():
+    import torch
+
+    model, inputs, targets = mlp()
+    compiled = torch.compile(model, mode="reduce-overhead")
+    return training(*mlp()), training(compiled, inputs, targets, torch.optim.SGD(model.parameters(), lr=0.01))
+
+
+@pair("no-sync")
+def mlp_item():
+    losses = []
+    return training(*mlp(), end=lambda loss: losses.append(loss.item())), training(*mlp())
+
+
+@pair("larger-batch", items=2)
+def mlp_batch():
+    return training(*mlp(batch=64)), training(*mlp(batch=128))
+
+
+@pair("compile")
+def bert_compile():
+    import torch
+
+    model, inputs = bert()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+    return training(*bert(), autocast=True), training(torch.compile(model), inputs, None, optimizer, autocast=True)
+
+
+@pair("fused-optimizer")
+def bert_fused_adamw():
+    import torch
+
+    def with_adamw(**how):
+        model, inputs = bert(layers=12, batch=8)
+        return training(model, inputs, None, torch.optim.AdamW(model.parameters(), lr=1e-5, **how), autocast=True)
+
+    return with_adamw(foreach=True), with_adamw(fused=True)
+
+
+@pair("fused-optimizer")
+def mlp_foreach_sgd():
+    import torch
+    from torch import nn
+
+    def with_sgd(**how):
+        torch.manual_seed(0)
+        model = nn.Sequential(*[nn.Linear(256, 256) for _ in range(32)]).cuda()
+        inputs, targets = torch.randn(64, 256, device="cuda"), torch.randint(0, 10, (64,), device="cuda")
+        return training(model, inputs, targets, torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, **how))
+
+    return with_sgd(foreach=False), with_sgd(foreach=True)
+
+
+@pair("cuda-graphs")
+def bert_graphs():
+    """Inference on one sentence."""
+    import torch
+
+    model, inputs = bert(batch=1)
+    model, inputs = model.to(torch.bfloat16).eval(), inputs.to(torch.bfloat16)
+
+    def step():
+        with torch.no_grad():
+            model(inputs)
+
+    return step, captured(step)
+
+
+@pair("fuse")
+def cos_cos():
+    import torch
+
+    x = torch.randn(1 << 26, device="cuda")
+    fused = torch.compile(lambda v: v.cos().cos())
+    return lambda: x.cos().cos(), lambda: fused(x)
+
+
+@pair("tensor-cores")
+def mlp_tf32():
+    import torch
+
+    model, inputs, targets = mlp(width=4096, batch=4096, inputs=4096)
+    step = training(model, inputs, targets)
+
+    def with_precision(precision):
+        def run():
+            torch.set_float32_matmul_precision(precision)
+            step()
+
+        return run
+
+    return with_precision("highest"), with_precision("high")
+
+
+@pair("bf16")
+def mlp_bf16():
+    return training(*mlp(4096, 4096, 4096)), training(*mlp(4096, 4096, 4096), autocast=True)
+
+
+def resnet():
+    import torch
+    from torchvision.models import resnet50
+
+    torch.backends.cudnn.benchmark = True
+    model = resnet50().cuda().to(memory_format=torch.channels_last).train()
+    images = torch.randn(64, 3, 224, 224, device="cuda").to(memory_format=torch.channels_last)
+    return model, images, torch.randint(0, 1000, (64,), device="cuda")
+
+
+@pair("bf16")
+def resnet_bf16():
+    return training(*resnet()), training(*resnet(), autocast=True)
+
+
+@pair("compile")
+def resnet_compile():
+    import torch
+
+    model, images, targets = resnet()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    return training(*resnet(), autocast=True), training(torch.compile(model), images, targets, optimizer, autocast=True)
+
+
+@pair("pinned-copies")
+def pinned_batch():
+    import torch
+
+    model, _, targets = mlp(width=1024, batch=4096, inputs=4096)
+    pageable = torch.randn(4096, 4096)
+    pinned = pageable.pin_memory()
+
+    def from_host(batch, non_blocking):
+        return lambda: training_of(batch.to("cuda", non_blocking=non_blocking))
+
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def training_of(inputs):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+        optimizer.step()
+
+    return from_host(pageable, False), from_host(pinned, True)
+
+
+@pair("prefetch")
+def loader_workers():
+    import torch
+
+    class Images(torch.utils.data.Dataset):
+        def __len__(self):
+            return 1 << 30
+
+        def __getitem__(self, index):
+            image = torch.full((3, 64, 64), float(index % 7))
+            for _ in range(20):  # stands for decoding
+                image = image.roll(1, 2) * 0.999
+            return image.flatten()
+
+    def steps(workers):
+        model, _, targets = mlp(inputs=3 * 64 * 64, batch=32)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        more = {"persistent_workers": True, "prefetch_factor": 4} if workers else {}
+        batches = iter(torch.utils.data.DataLoader(Images(), batch_size=32, num_workers=workers, pin_memory=True, **more))
+
+        def step():
+            inputs = next(batches).to("cuda", non_blocking=True)
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+            optimizer.step()
+
+        return step
+
+    return steps(0), steps(8)
+
+
+@pair("cuda-graphs")
+def decode_graphs():
+    """GPT of 12 layers, one token at a time, with a cache of fixed size."""
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    features, heads, length = 768, 12, 1024
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(features), nn.LayerNorm(features)
+            self.qkv, self.out = nn.Linear(features, 3 * features), nn.Linear(features, features)
+            self.up, self.down = nn.Linear(features, 4 * features), nn.Linear(4 * features, features)
+            self.register_buffer("cache", torch.zeros(2, 1, heads, length, features // heads))
+
+        def forward(self, x, place, mask):
+            q, k, v = self.qkv(self.norm1(x)).view(1, 1, 3, heads, -1).permute(2, 0, 3, 1, 4)
+            self.cache[0].index_copy_(2, place, k)
+            self.cache[1].index_copy_(2, place, v)
+            mixed = F.scaled_dot_product_attention(q, self.cache[0], self.cache[1], attn_mask=mask)
+            x = x + self.out(mixed.transpose(1, 2).reshape(1, 1, features))
+            return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+    blocks = nn.ModuleList(Block() for _ in range(12)).to("cuda", torch.bfloat16).eval()
+    token = torch.randn(1, 1, features, device="cuda", dtype=torch.bfloat16)
+    place = torch.zeros(1, dtype=torch.long, device="cuda")
+    places = torch.arange(length, device="cuda")
+
+    def step():
+        with torch.no_grad():
+            mask = (places <= place).view(1, 1, 1, length)
+            x = token
+            for block in blocks:
+                x = block(x, place, mask)
+            token.copy_(x)
+            place.add_(1).remainder_(length)
+
+    return step, captured(step)
+
+
+# --- measuring ---------------------------------------------------------------------------------
+
+BLOCK_S, WARM_UP_S = 0.3, 2.0
+
+
+def run_for(step, seconds):
+    """Steps for about so long; a full queue holds them back."""
+    import torch
+
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < seconds:
+        step()
+    torch.cuda.synchronize()
+
+
+def block_ns(step, steps):
+    import torch
+
+    torch.cuda.synchronize()
+    begin = time.perf_counter_ns()
+    for _ in range(steps):
+        step()
+    torch.cuda.synchronize()
+    return (time.perf_counter_ns() - begin) / steps
+
+
+def measure(before, after, rounds):
+    each = []
+    for step in (before, after):
+        run_for(step, WARM_UP_S)
+        each.append(max(10, int(BLOCK_S * 1e9 / block_ns(step, 10))))
+    found = {"before": [], "after": []}
+    for _ in range(rounds):
+        for key, step, steps in zip(found, (before, after), each):
+            found[key].append(block_ns(step, steps))
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name", nargs="?", choices=sorted(PAIRS))
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--only", choices=("before", "after"))
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--rounds", type=int, default=9)
+    args = parser.parse_args()
+    if args.list:
+        for name, (change, items, _) in PAIRS.items():
+            print(json.dumps({"name": name, "change": change, "items": items}))
+        return
+    if not args.name:
+        parser.error("NAME or --list")
+    import torch
+
+    torch.manual_seed(0)
+    steps = dict(zip(("before", "after"), PAIRS[args.name][2]()))
+    if args.only:
+        run_for(steps[args.only], args.seconds)
+        print(f"{args.name}: {args.only}")
+    else:
+        print(json.dumps(measure(**steps, rounds=args.rounds)))
+
+
+if __name__ == "__main__":
+    main()
