@@ -10,6 +10,7 @@
 #define OUTLIER_SHARE 0.5
 #define OUTLIER_SIGMAS 8.0
 #define MAD_SIGMA 1.4826
+#define OUTLIERS_MOST 0.2 /* of the pieces alike: what is more frequent belongs to the run */
 #define PURITY 0.4
 #define TIME_SHARE 0.25
 #define KERNEL_SHARE 0.5
@@ -146,6 +147,23 @@ static size_t find_steady(const struct pieces *p)
 	return 0;
 }
 
+/* Two kernels in each round of a loop make pieces of two lengths, neither of which is an exception:
+ * pieces alike in content come back if too many were dropped for their length. */
+static void readmit(struct pieces *p)
+{
+	size_t steady = find_steady(p), alike = 0, dropped = 0;
+
+	for (size_t i = steady; i + 1 < p->count; i++) {
+		alike += (p->mark[i] & ALIKE) != 0;
+		dropped += (p->mark[i] & ALIKE) && !is_accepted(p, i);
+	}
+	if ((double)dropped <= OUTLIERS_MOST * (double)alike)
+		return;
+	for (size_t i = steady; i + 1 < p->count; i++)
+		if (p->mark[i] & ALIKE)
+			p->mark[i] |= ACCEPTED;
+}
+
 static int accept(struct step_list *list, size_t *capacity, uint64_t begin_ns, uint64_t end_ns)
 {
 	struct interval *last =
@@ -236,7 +254,11 @@ static bool find_in(const struct sequence *sequence, const struct vocabulary *v,
 	if (!anchor_find(sequence, v, stream, activity_ns, &anchor))
 		return false;
 	good = cut(sequence, v, &anchor, &pieces) == 0 && pieces.count > STEPS_LEAST &&
-	       drop_outliers(&pieces) == 0 && gather(&pieces, list) == 0;
+	       drop_outliers(&pieces) == 0;
+	if (good) {
+		readmit(&pieces);
+		good = gather(&pieces, list) == 0;
+	}
 	free(pieces.mark);
 	if (!good || !substantial(&anchor, list, sequence, activity_ns)) {
 		steps_fini(list);

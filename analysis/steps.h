@@ -32,7 +32,7 @@ struct step_list {
  *
  * Warm-up: all before the first five accepted steps in a row. Outliers: longer or shorter than the
  * median by more than half of it and by more than eight robust standard deviations (1.4826 MAD), or
- * of other content.
+ * of other content. If more than a fifth are of another length only, length is no exception here and they stay.
  */
 #define STEPS_LEAST 4
 
