@@ -9,6 +9,9 @@
  * before them. */
 #define PAST_GAPS 8192u
 
+/* What may be held counts as held if it starts later than this: a device that is free starts within 1 to 5 us. */
+#define UNSEEN_HOLD_NS 10000
+
 /* Kernel signatures with medians: 2.6 kB each. */
 #define QUANTILES_LIMIT 16384
 
@@ -271,10 +274,23 @@ static void add_gap(struct account *a, const struct idle_gap *from)
 
 /* An event holds an operation for as long as what it stands for runs; what was over when the gap
  * began held nothing. */
+static bool released_late(const struct account *a, const struct issued_op *issued)
+{
+	return issued->launch && issued->release_ns > a->now_ns &&
+	       issued->release_ns > issued->launch->end_ns;
+}
+
 static bool is_held(const struct account *a, const struct issued_op *issued)
 {
-	return issued->held || (issued->launch && issued->release_ns > a->now_ns &&
-				issued->release_ns > issued->launch->end_ns);
+	uint64_t from = a->now_ns;
+
+	if (issued->held || released_late(a, issued))
+		return true;
+	if (!issued->perhaps_held || !issued->launch)
+		return false;
+	if (from < issued->launch->end_ns)
+		from = issued->launch->end_ns;
+	return issued->op->begin_ns > from && issued->op->begin_ns - from > UNSEEN_HOLD_NS;
 }
 
 static void add_gap_before(struct account *a, const struct issued_op *issued)
@@ -287,6 +303,7 @@ static void add_gap_before(struct account *a, const struct issued_op *issued)
 		.log = issued->log,
 		.thread = issued->launch ? issued->launch->thread : 0,
 		.held = is_held(a, issued),
+		.release_ns = issued->held || !released_late(a, issued) ? 0 : issued->release_ns,
 		.busy = device_busy,
 		.device = a,
 	};

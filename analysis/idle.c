@@ -93,15 +93,32 @@ static uint64_t clip(uint64_t t, const struct idle_gap *gap)
 	return t > gap->end_ns ? gap->end_ns : t;
 }
 
-static void split_queued(const struct idle_gap *gap, struct idle_pieces *pieces)
+/* From where on only the device itself delays the operation. */
+static uint64_t release_of(const struct idle_gap *gap, uint64_t issued_ns)
 {
-	struct idle_piece piece = {gap->begin_ns, gap->end_ns, LEAF_DEPENDENCY, false, false};
+	uint64_t release = clip(gap->release_ns, gap);
 
-	if (!gap->held) {
-		piece.queue = gap->end_ns - gap->begin_ns <= QUEUE_GAP_NS;
-		piece.leaf = piece.queue ? LEAF_LAUNCH : LEAF_UNKNOWN;
+	if (!gap->held)
+		return issued_ns;
+	if (!gap->release_ns)
+		return gap->end_ns;
+	return release > issued_ns ? release : issued_ns;
+}
+
+/* From `issued_ns`, when all had been said to the device, to the start. */
+static void split_start(const struct idle_gap *gap, uint64_t issued_ns, bool queue,
+			struct idle_pieces *pieces)
+{
+	uint64_t release = release_of(gap, issued_ns);
+	struct idle_piece held = {issued_ns, release, LEAF_DEPENDENCY, false, false};
+	struct idle_piece own = {release, gap->end_ns, LEAF_LAUNCH, queue, false};
+
+	if (gap->end_ns - release > QUEUE_GAP_NS) {
+		own.leaf = LEAF_UNKNOWN;
+		own.queue = false;
 	}
-	add(pieces, &piece);
+	add(pieces, &held);
+	add(pieces, &own);
 }
 
 /* What the time inside the call that issued the operation counts as. */
@@ -126,16 +143,11 @@ static void split_issued(const struct idle_gap *gap, struct idle_pieces *pieces)
 	uint64_t call = clip(gap->launch->begin_ns, gap);
 	uint64_t back = clip(gap->launch->end_ns, gap);
 	struct idle_piece inside = {call, back, inside_leaf(gap->launch), false, true};
-	struct idle_piece after = {back, gap->end_ns, LEAF_LAUNCH, false, false};
 
-	if (gap->held)
-		after.leaf = LEAF_DEPENDENCY;
-	else if (gap->end_ns - back > QUEUE_GAP_NS)
-		after.leaf = LEAF_UNKNOWN;
 	thread_log_split(gap->log, gap->begin_ns, call, gap->busy, gap->device, add_thread_piece,
 			 pieces);
 	add(pieces, &inside);
-	add(pieces, &after);
+	split_start(gap, back, false, pieces);
 }
 
 /* Moves up to `budget` from the end of pieces of this kind to tracing; the pieces are split where
@@ -239,7 +251,7 @@ void idle_split(const struct idle_gap *gap, const struct blind *blind,
 		return;
 	}
 	if (gap->launch->end_ns <= gap->begin_ns)
-		split_queued(gap, pieces);
+		split_start(gap, gap->begin_ns, true, pieces);
 	else
 		split_issued(gap, pieces);
 	if (cost->call_ns > 0 || cost->launch_ns > 0)

@@ -34,6 +34,7 @@ struct idle_gap {
 	const struct thread_log *log; /* of the thread that issued it; NULL: not known */
 	uint32_t thread;              /* as struct call */
 	bool held; /* something else held the operation when it had been issued */
+	uint64_t release_ns; /* and let it go then; 0 = not known: when it started */
 	busy_between busy;
 	const void *device;
 };
@@ -57,6 +58,7 @@ void idle_pieces_fini(struct idle_pieces *pieces);
  * gaps are: unknown.
  * - Issued in the gap and then held: from the return of the call on, dependency. Not held, but
  * longer than a start takes: unknown.
+ * - What is left after an event has let the operation go counts as if it had not been held.
  * - No call known, or losses in that time: unknown.
  * - Our own cost is then moved from launch and host to tracing, at most what these have.
  */

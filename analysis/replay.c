@@ -133,6 +133,7 @@ static void join_op(struct replay *r, const struct op *op, struct launch *launch
 			thread_log_waited(&r->log[launch->thread], launch->span);
 	}
 	issued->held = launch->hold.host || launch->hold.unknown;
+	issued->perhaps_held = launch->hold.unseen;
 	issued->release_ns = release_of(r, launch);
 	if (op->end_ns > launch->op_end_ns)
 		launch->op_end_ns = op->end_ns;
