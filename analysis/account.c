@@ -218,10 +218,38 @@ static void run_busy(struct account *a, uint64_t to)
 	}
 }
 
-static void add_idle_piece(struct account *a, const struct idle_piece *piece, uint64_t part)
+/* Adds what `part` of a stretch of `length` ns holds, if it is like the whole. */
+static void add_host(struct host_parts *sum, const struct host_parts *parts, uint64_t part,
+		     uint64_t length)
+{
+	double share = length ? (double)part / (double)length : 0;
+	uint64_t blocked = (uint64_t)((double)parts->blocked_ns * share);
+	uint64_t preempted = (uint64_t)((double)parts->preempted_ns * share);
+	uint64_t unmeasured = (uint64_t)((double)parts->unmeasured_ns * share);
+
+	sum->blocked_ns += blocked;
+	sum->preempted_ns += preempted;
+	sum->unmeasured_ns += unmeasured;
+	sum->running_ns += part - blocked - preempted - unmeasured;
+}
+
+static void split_host(struct account *a, const struct idle_piece *piece, uint64_t part,
+		       const struct thread_log *log)
+{
+	uint64_t length = piece->end_ns - piece->begin_ns;
+	struct host_parts parts = silences_split(&log->silences, piece->begin_ns, piece->end_ns);
+
+	add_host(&a->whole.host, &parts, length, length);
+	add_host(&a->steady_window.host, &parts, part, length);
+}
+
+static void add_idle_piece(struct account *a, const struct idle_piece *piece, uint64_t part,
+			   const struct thread_log *log)
 {
 	uint64_t length = piece->end_ns - piece->begin_ns;
 
+	if (piece->leaf == LEAF_HOST)
+		split_host(a, piece, part, log);
 	a->whole.leaf_ns[piece->leaf] += length;
 	a->steady_window.leaf_ns[piece->leaf] += part;
 	if (!piece->queue)
@@ -260,7 +288,7 @@ static void add_gap(struct account *a, const struct idle_gap *from)
 		const struct idle_piece *piece = &a->pieces.piece[i];
 		uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns);
 
-		add_idle_piece(a, piece, part);
+		add_idle_piece(a, piece, part, gap->log);
 		sum += part;
 		if (i + 1 < a->pieces.count && piece[1].leaf == piece->leaf)
 			continue;

@@ -93,7 +93,7 @@ struct issued_op {
 	const struct thread_log *log; /* of the calling thread */
 	bool held; /* by a host function, a value in memory or an event that the trace does not see
 		    */
-	bool perhaps_held; /* by a value or an event in a stream that the trace does not name */
+	bool perhaps_held;   /* by a value or an event in a stream that the trace does not name */
 	uint64_t release_ns; /* end of the last operation behind an event that it had to wait for; 0
 				= none */
 };

@@ -126,9 +126,8 @@ void holds_note(struct holds *holds, const struct call *call)
 void holds_launch(struct holds *holds, const struct call *call, struct hold *hold)
 {
 	struct stream_state *stream = stream_of(holds, call);
-	struct stream_state *own = call->thread < holds->own_capacity
-					   ? &holds->own_stream[call->thread]
-					   : NULL;
+	struct stream_state *own =
+		call->thread < holds->own_capacity ? &holds->own_stream[call->thread] : NULL;
 
 	if (stream) {
 		stream->last_correlation = call->correlation;

@@ -33,7 +33,7 @@ struct idle_gap {
 	const struct launch *launch;  /* NULL: the call is not known */
 	const struct thread_log *log; /* of the thread that issued it; NULL: not known */
 	uint32_t thread;              /* as struct call */
-	bool held; /* something else held the operation when it had been issued */
+	bool held;           /* something else held the operation when it had been issued */
 	uint64_t release_ns; /* and let it go then; 0 = not known: when it started */
 	busy_between busy;
 	const void *device;

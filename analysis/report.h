@@ -11,6 +11,7 @@
 #include "leaf.h"
 #include "measure.h"
 #include "roofline.h"
+#include "silence.h"
 
 enum confidence {
 	CONFIDENCE_NONE,
@@ -46,6 +47,7 @@ struct window {
 	uint64_t leaf_ns[LEAF_COUNT];
 	uint64_t
 		launch_queue_gap_ns; /* part of launch: the device's own gap between queued kernels */
+	struct host_parts host;      /* sums to the host leaf */
 	uint64_t busy_ns;   /* any kernel or copy active: what nvidia-smi counts in GPU-Util */
 	uint64_t kernel_ns; /* any kernel active */
 };

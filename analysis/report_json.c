@@ -35,17 +35,24 @@ static json_t *pillars_of(const struct window *window)
 	return pillars;
 }
 
+static json_t *host_of(const struct host_parts *host)
+{
+	return json_pack("{s:o, s:o, s:o, s:o}", "running", json_count(host->running_ns), "blocked",
+			 json_count(host->blocked_ns), "preempted", json_count(host->preempted_ns),
+			 "unmeasured", json_count(host->unmeasured_ns));
+}
+
 /* NULL where the window is not known. */
 static json_t *window_of(const struct window *window)
 {
 	if (!window->known)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
 			 json_count(window->begin_ns), "window_ns", json_count(window->window_ns),
 			 "busy_ns", json_count(window->busy_ns), "kernel_ns",
-			 json_count(window->kernel_ns), "leaves", leaves_of(window),
-			 "launch_queue_gap_ns", json_count(window->launch_queue_gap_ns), "pillars",
-			 pillars_of(window));
+			 json_count(window->kernel_ns), "leaves", leaves_of(window), "host",
+			 host_of(&window->host), "launch_queue_gap_ns",
+			 json_count(window->launch_queue_gap_ns), "pillars", pillars_of(window));
 }
 
 static json_t *step_of(const struct steps *steps)

@@ -20,6 +20,7 @@
 #define LEAVES_COLUMN (2 + 9 + 7 + 2 + BAR_COLUMNS + 2)
 #define SHOWN 0.005     /* leaves below are not named */
 #define WAIT_SHOWN 0.01 /* nor idle time and copies below */
+#define HOST_SHOWN 0.05 /* nor what the CPU did in host time, if it ran for the rest */
 #define TEXT_LIMIT 4096
 #define NAME_COLUMNS 60
 
@@ -274,6 +275,22 @@ static bool waited(const struct window *window, enum leaf leaf)
 	       view_leaf_share(window, leaf) >= WAIT_SHOWN;
 }
 
+/* What the thread did meanwhile, where the trace has measured most of it and it did not just run. */
+static void host_words(const struct host_parts *host, uint64_t all_ns, struct parts *parts)
+{
+	double all = (double)all_ns, blocked = (double)host->blocked_ns / all;
+	double preempted = (double)host->preempted_ns / all;
+
+	if (2 * host->unmeasured_ns > all_ns || blocked + preempted < HOST_SHOWN)
+		return;
+	part(parts, "of host, the CPU ran %s%s%s%s%s",
+	     quantity_percent(1 - blocked - preempted).text,
+	     blocked >= SHOWN ? ", slept (data, locks, I/O) " : "",
+	     blocked >= SHOWN ? quantity_percent(blocked).text : "",
+	     preempted >= SHOWN ? ", waited for a core " : "",
+	     preempted >= SHOWN ? quantity_percent(preempted).text : "");
+}
+
 /* What the leaves of the table mean, once below it. */
 static void print_meanings(const struct window *window, const struct terminal *terminal)
 {
@@ -285,6 +302,8 @@ static void print_meanings(const struct window *window, const struct terminal *t
 	for (unsigned i = 0; i < LEAF_COUNT; i++)
 		if (waited(window, (enum leaf)i))
 			part(&parts, "%s: %s", leaf_name((enum leaf)i), leaf_words((enum leaf)i));
+	if (waited(window, LEAF_HOST))
+		host_words(&window->host, window->leaf_ns[LEAF_HOST], &parts);
 	if (queue >= SHOWN)
 		part(&parts, "%s of the time, inside launch, lies between kernels already queued",
 		     quantity_percent(queue).text);

@@ -35,6 +35,8 @@ struct thread_log {
 		bool launches;
 	} recent[RECENT_CALLS]; /* the last calls, nested ones apart */
 	uint64_t call_count;
+	uint64_t sync_ns; /* in waits, all its life */
+	struct silences silences;
 };
 
 /* A piece of a thread's time, as `leaf` sees it: host, sync or alloc (unknown where the log does

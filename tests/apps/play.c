@@ -65,7 +65,7 @@ static __thread void *allocated;
 
 static uint64_t elapsed(void)
 {
-	uint64_t (*ask)(void) = (uint64_t (*)(void))dlsym(RTLD_DEFAULT, "sim_elapsed");
+	uint64_t (*ask)(void) = (uint64_t(*)(void))dlsym(RTLD_DEFAULT, "sim_elapsed");
 
 	return ask ? ask() : 0;
 }
@@ -92,7 +92,8 @@ static cudaStream_t stream_of(const char *name)
 		return NULL;
 	if (!strcmp(name, "own"))
 		return cudaStreamPerThread;
-	stream = !strcmp(name, "blocking") ? &blocking[device] : &streams[device][atoi(name) % STREAMS];
+	stream = !strcmp(name, "blocking") ? &blocking[device]
+					   : &streams[device][atoi(name) % STREAMS];
 	pthread_mutex_lock(&lock);
 	if (!*stream)
 		CHECK(cudaStreamCreateWithFlags(
@@ -126,7 +127,8 @@ static cudaEvent_t event_of(const char *name, bool record)
 	if (record)
 		event_device[i] = device;
 	if (!events[event_device[i]][i])
-		CHECK(cudaEventCreateWithFlags(&events[event_device[i]][i], cudaEventDisableTiming));
+		CHECK(cudaEventCreateWithFlags(&events[event_device[i]][i],
+					       cudaEventDisableTiming));
 	return events[event_device[i]][i];
 }
 
@@ -134,7 +136,8 @@ static void launch(const struct line *l, bool early)
 {
 	dim3 grid = {l->b ? (unsigned int)l->b : 132, 1, 1}, block = {256, 1, 1};
 	cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization};
-	cudaLaunchConfig_t config = {.gridDim = grid, .blockDim = block, .attrs = &attribute, .numAttrs = 1};
+	cudaLaunchConfig_t config = {
+		.gridDim = grid, .blockDim = block, .attrs = &attribute, .numAttrs = 1};
 
 	attribute.val.programmaticStreamSerializationAllowed = 1;
 	config.stream = stream_of(l->stream);
@@ -239,9 +242,11 @@ static bool issue(const struct line *l)
 	if (!strncmp(l->word, "launch", 6))
 		launch(l, l->word[6] != 0);
 	else if (!strcmp(l->word, "set"))
-		CHECK(cudaMemsetAsync(memory_of(device), 1, (size_t)atol(l->a), stream_of(l->stream)));
+		CHECK(cudaMemsetAsync(memory_of(device), 1, (size_t)atol(l->a),
+				      stream_of(l->stream)));
 	else if (!strcmp(l->word, "wait_h2d") && memory_of(device))
-		CHECK(cudaMemcpy(memory_of(device), pinned, (size_t)atol(l->a), cudaMemcpyHostToDevice));
+		CHECK(cudaMemcpy(memory_of(device), pinned, (size_t)atol(l->a),
+				 cudaMemcpyHostToDevice));
 	else if (!strcmp(l->word, "host"))
 		CHECK(cudaLaunchHostFunc(stream_of(l->a), host_function, NULL));
 	else if (!strcmp(l->word, "write_value"))
@@ -252,7 +257,8 @@ static bool issue(const struct line *l)
 		CHECK(cudaGraphLaunch(graphs[atoi(l->a) % GRAPHS], stream_of(l->stream)));
 	else if (!strncmp(l->word, "capture", 7))
 		capture(l);
-	else if (strstr(l->word, "2d") || !strcmp(l->word, "d2h") || strstr(l->word, "_d2h") || !strcmp(l->word, "peer"))
+	else if (strstr(l->word, "2d") || !strcmp(l->word, "d2h") || strstr(l->word, "_d2h") ||
+		 !strcmp(l->word, "peer"))
 		copy(l);
 	else
 		return false;
@@ -324,7 +330,8 @@ static void take(const char *text)
 	char second[16] = "", third[16] = "";
 
 	memset(l, 0, sizeof(*l));
-	if (sscanf(text, "%23s %39s %15s %15s", l->word, l->a, second, third) < 1 || l->word[0] == '#')
+	if (sscanf(text, "%23s %39s %15s %15s", l->word, l->a, second, third) < 1 ||
+	    l->word[0] == '#')
 		return;
 	if (!strcmp(l->word, "thread")) {
 		if (part_count++ == THREADS)

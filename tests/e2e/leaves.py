@@ -59,8 +59,13 @@ SCENARIOS = {
     "host_spins": Scenario("work 300; launch small 0", want={"host": 277}),
     "host_sleeps": Scenario("sleep 300; launch small 0", want={"host": 277}),
     "host_preempted": Scenario("preempt 300; launch small 0", want={"host": 277}),
-    "host_works_and_sleeps": Scenario("work 100; sleep 300; launch small 0; work 50; launch small 0"),
+    "host_works_and_sleeps": Scenario("work 100; sleep 300; launch short 0; work 50; launch short 0"),
     "data_loader": Scenario("sleep 2000; h2d 1000000 0; " + BIG + "; work 100; launch small 0; sync 0"),
+    "waits_spin_host_sleeps": Scenario(f"{BIG}; sync 0; sleep 500; launch small 0; work 200", script="sync_spins on\n"),
+    "waits_spin_host_works": Scenario(f"{BIG}; sync 0; work 500; launch small 0; work 200", script="sync_spins on\n"),
+    "waits_sleep_host_sleeps": Scenario(f"{BIG}; sync 0; sleep 500; launch small 0; work 200"),
+    "waits_sleep_host_works": Scenario(f"{BIG}; sync 0; work 500; launch small 0; work 200"),
+    "sleep_or_lose_the_core": Scenario("preempt 200; launch small 0; sleep 300; launch small 0; work 150; launch small 0"),
     # nothing but the GPU
     "run_ahead": Scenario("work 10;" + BIG, want={"unknown": 100, "launch": 1, "host": 0, "sync": 0}),
     "queue_full": Scenario("work 1;" + BIG, script="queue_depth 4\n", rounds=80, want={"unknown": 100, "launch": 1, "host": 0}),
@@ -114,6 +119,8 @@ SCENARIOS = {
     "collective_late": Scenario(f"{BIG}; work 70; launch nccl_sum 1; sync 1"),
     # threads
     "forward_and_autograd": Scenario(TWO_THREADS[0], after=TWO_THREADS[1]),
+    "sleeps_while_autograd_launches": Scenario("launch small 0; barrier 0 2; barrier 1 2; work 120; launch small 0",
+        after=f"thread; repeat 40; barrier 0 2; work 30; launch small 0; work 200; launch small 0; barrier 1 2; end"),
     "another_thread_waits": Scenario("work 50; launch small 0", after="thread; repeat 60; sleep 20; device_sync; end"),
     "two_threads_two_streams": Scenario("work 50; launch small 0", after="thread; repeat 20; work 90; launch small 1; sync 1; end"),
     # what is not alike
@@ -161,6 +168,16 @@ def compare(name, window, truth, parts):
     return abs(wrong[worst]), worst
 
 
+def compare_host(name, window, parts):
+    """What the thread did meanwhile; before its first silence was over, nothing is known."""
+    host, length = window["host"], window["window_ns"]
+    equal(sum(host.values()), window["leaves"]["host"], f"{name}: parts of host")
+    unmeasured = host.pop("unmeasured")
+    for part, ns in host.items():
+        check(-unmeasured <= ns - parts[part] + TOLERANCE * length and ns - parts[part] <= TOLERANCE * length, f"{name}: host {part} is {ns / 1e3:.1f}, was {parts[part] / 1e3:.1f}"
+              f" us of {length / 1e3:.1f}")
+
+
 def check_scenario(name):
     scenario = SCENARIOS[name]
     result = play(name, scenario)
@@ -175,7 +192,10 @@ def check_scenario(name):
             if which == "steady" and step and step["outlier_count"]:
                 continue  # not one stretch
             truth, parts = timeline.leaves(device["index"], window["begin"], window["window_ns"])
-            worst = max(worst, compare(f"{name}, device {device['index']}, {which}", window, truth, parts))
+            place = f"{name}, device {device['index']}, {which}"
+            worst = max(worst, compare(place, window, truth, parts))
+            if which == "steady":
+                compare_host(place, window, parts)
     steady, step = process["devices"][0]["steady"], process["devices"][0]["steady"]["step"]
     for leaf, us in scenario.want.items():
         got = steady["leaves"][leaf] / 1e3 / (step["count"] if step else scenario.rounds)
