@@ -354,6 +354,8 @@ int main(int argc, char **argv)
 	while (fgets(text, sizeof(text), file))
 		take(text);
 	fclose(file);
+	/* A tracer starts in the first call; in virtual time other threads would be done before it has. */
+	CHECK(cudaSetDevice(0));
 	for (int i = 1; i < part_count; i++)
 		CHECK(pthread_create(&parts[i].thread, NULL, run, &parts[i]));
 	run(&parts[0]);

@@ -2,6 +2,7 @@
 alone, one slice after the other and without any of the analyzer's shortcuts."""
 import bisect
 import collections
+import itertools
 
 from lib import DRIVER_FUNCTIONS, HOOKED, class_of
 
@@ -43,6 +44,7 @@ class Thread:
             if kind:
                 self.spans.append((call["begin"], call["end"], kind))
         self.spent = sorted(spent)
+        self.span_begins = [begin for begin, _, _ in self.spans]
 
     @staticmethod
     def kind_of(call, ops):
@@ -57,6 +59,11 @@ class Thread:
         if clas == "LAUNCH" and call["loads"]:
             return "alloc"
         return None
+
+    def first_span(self, at):
+        """The first that still matters then: what was over before the last launch is done with."""
+        i = bisect.bisect_right(self.issues, at) - 1
+        return max(0, bisect.bisect_left(self.span_begins, self.issues[i] if i >= 0 else 0) - 1)
 
     def next_issue(self, at):
         i = bisect.bisect_left(self.issues, at)
@@ -76,9 +83,15 @@ class Device:
                 self.busy[-1][1] = max(self.busy[-1][1], op["end"])
             else:
                 self.busy.append([op["start"], op["end"]])
+        self.busy_begins = [b for b, _ in self.busy]
+        self.busy_sums = [0, *itertools.accumulate(e - b for b, e in self.busy)]
 
     def busy_between(self, begin, end):
-        return sum(max(0, min(e, end) - max(b, begin)) for b, e in self.busy)
+        return self.busy_before(end) - self.busy_before(begin)
+
+    def busy_before(self, at):
+        i = bisect.bisect_right(self.busy_begins, at) - 1
+        return self.busy_sums[i] + min(at, self.busy[i][1]) - self.busy[i][0] if i >= 0 else 0
 
     def pieces(self, begin, end):
         """(begin, end, leaf, part of host) in order, from `begin` to `end` without a hole."""
@@ -125,11 +138,7 @@ class Device:
 
     def cause(self, op):
         """What let it start last: its call, what its stream waited for, or the device's own pace."""
-        before = [o for o in self.all_ops if o["context"] == op["context"] and o["stream"] == op["stream"] and o["end"] <= op["start"]
-                  and o["enqueued"] <= op["enqueued"] and o is not op]
-        host = max((o["end"] for o in before if o["kind"] == "host"), default=0)
-        last = max((o["end"] for o in before if o["kind"] != "host"), default=0)
-        return max(op["held"], host if host > last else 0)
+        return max(op["held"], op["host_end"])
 
     def split_gap(self, b, e, op):
         if op is None:
@@ -169,7 +178,7 @@ class Device:
 
     def split_thread(self, b, e, tid):
         thread, found, at, lead = self.threads[tid], [], b, 0
-        for sb, se, kind in thread.spans:
+        for sb, se, kind in thread.spans[thread.first_span(b):]:
             if sb >= e:
                 break
             if se > b:
@@ -184,7 +193,9 @@ class Device:
         found, at = [], min(max(b, lead), e)
         if at > b:
             found.append((b, at, "sync", None))
-        for sb, se, how in thread.spent:
+        for sb, se, how in thread.spent[max(0, bisect.bisect_right(thread.spent, (b,)) - 1):]:
+            if sb >= e:
+                break
             sb, se = max(sb, at), min(se, e)
             if how == "work" or se <= sb:
                 continue
@@ -192,16 +203,21 @@ class Device:
             at = se
         return found + [(at, e, "host", "running")]
 
-    all_ops, node_cost = (), 0
+    node_cost = 0
 
 
 class Timeline:
     """The devices of one run. `spent`: lines of tests/apps/play.c on what its threads did; `origin`: of times in a report."""
 
     def __init__(self, truth, spent, labels, pageable=(), launch_cost=0, node_cost=0):
-        loads = sorted(row["begin"] for row in truth.other if row["t"] == "load")
+        loads = [row["begin"] for row in truth.other if row["t"] == "load"]
         calls = [dict(c, loads=any(c["begin"] <= at < c["end"] for at in loads)) for c in truth.calls if recorded(c)]
         ops = [dict(op, pageable=op["kind"] == "copy" and op["copy_kind"] in pageable) for op in truth.ops]
+        last_host = {}
+        for op in ops:  # in the order of each stream
+            op["host_end"] = last_host.pop((op["context"], op["stream"]), 0)
+            if op["kind"] == "host":
+                last_host[op["context"], op["stream"]] = op["end"]
         first = min(c["begin"] for c in calls)
         self.origin = min(first, min(op["start"] for op in ops if op["kind"] != "host"))
         self.end = max(max(c["end"] for c in calls), max(op["end"] for op in ops if op["kind"] != "host"))
@@ -223,7 +239,7 @@ class Timeline:
         for index in sorted({op["device"] for op in ops if op["kind"] != "host"}):
             mine = [op for op in ops if op["device"] == index and op["kind"] != "host"]
             device = Device(mine, threads, labels, by_corr)
-            device.all_ops, device.node_cost = ops, node_cost
+            device.node_cost = node_cost
             self.devices[index] = device.pieces(self.origin, self.end)
 
     def leaves(self, device, begin=None, length=None):
