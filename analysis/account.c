@@ -254,6 +254,11 @@ static void add_idle_piece(struct account *a, const struct idle_piece *piece, ui
 	a->steady_window.leaf_ns[piece->leaf] += part;
 	if (!piece->queue)
 		return;
+	if (piece->leaf == LEAF_TRACING) {
+		a->whole.tracing_device_ns += length;
+		a->steady_window.tracing_device_ns += part;
+		return;
+	}
 	a->whole.launch_queue_gap_ns += length;
 	a->steady_window.launch_queue_gap_ns += part;
 }
@@ -336,7 +341,12 @@ static void add_gap_before(struct account *a, const struct issued_op *issued)
 		.device = a,
 	};
 
+	gap.charged_ns = gap.thread == a->charged_thread ? a->charged_ns : gap.begin_ns;
 	add_gap(a, &gap);
+	if (!gap.launch || (gap.thread == a->charged_thread && gap.launch->end_ns < a->charged_ns))
+		return;
+	a->charged_thread = gap.thread;
+	a->charged_ns = gap.launch->end_ns;
 }
 
 static struct quantile *quantile_of(struct account *a, struct quantile **quantile)

@@ -72,6 +72,8 @@ struct account {
 	unsigned active_count;
 	uint32_t last_thread; /* that issued the last operation */
 	const struct thread_log *last_log;
+	uint32_t charged_thread; /* our cost in its calls is charged to gaps up to then: */
+	uint64_t charged_ns;
 	struct past_gap *past; /* ring */
 	uint64_t past_count;
 	uint64_t idle_ns;

@@ -47,11 +47,12 @@ static json_t *window_of(const struct window *window)
 {
 	if (!window->known)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
 			 json_count(window->begin_ns), "window_ns", json_count(window->window_ns),
 			 "busy_ns", json_count(window->busy_ns), "kernel_ns",
 			 json_count(window->kernel_ns), "leaves", leaves_of(window), "host",
-			 host_of(&window->host), "launch_queue_gap_ns",
+			 host_of(&window->host), "tracing_device_ns",
+			 json_count(window->tracing_device_ns), "launch_queue_gap_ns",
 			 json_count(window->launch_queue_gap_ns), "pillars", pillars_of(window));
 }
 
@@ -60,10 +61,11 @@ static json_t *step_of(const struct steps *steps)
 	if (!steps->known)
 		return json_null();
 	return json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "period_ns",
-		json_count(steps->period_ns), "count", json_count(steps->count), "detected_by",
-		json_text(steps->detected_by), "low_ns", json_count(steps->low_ns), "high_ns",
-		json_count(steps->high_ns), "kernels", json_count(steps->kernels), "warmup_count",
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "period_ns",
+		json_count(steps->period_ns), "untraced_ns", json_count(steps->untraced_ns),
+		"count", json_count(steps->count), "detected_by", json_text(steps->detected_by),
+		"low_ns", json_count(steps->low_ns), "high_ns", json_count(steps->high_ns),
+		"kernels", json_count(steps->kernels), "warmup_count",
 		json_count(steps->warmup_count), "outlier_count", json_count(steps->outlier_count));
 }
 

@@ -467,7 +467,7 @@ static void add_kernels_part(struct parts *parts, const struct coverage *coverag
 static void add_cost_part(struct parts *parts, const struct process_report *process,
 			  const struct view *view)
 {
-	double tracing = 0, time = 0;
+	double tracing = 0, device = 0, time = 0;
 
 	for (size_t i = 0; i < process->device_count; i++) {
 		const struct window *window = view_window(view, &process->devices[i]);
@@ -475,10 +475,18 @@ static void add_cost_part(struct parts *parts, const struct process_report *proc
 		if (!window->known)
 			continue;
 		tracing += (double)window->leaf_ns[LEAF_TRACING];
+		device += (double)window->tracing_device_ns;
 		time += (double)window->window_ns;
 	}
-	if (time > 0)
+	if (time <= 0)
+		return;
+	if (device / time < SHOWN)
 		part(parts, "tracing cost %s, taken out", quantity_percent(tracing / time).text);
+	else
+		part(parts, "tracing cost %s (CPU %s, GPU %s), taken out",
+		     quantity_percent(tracing / time).text,
+		     quantity_percent((tracing - device) / time).text,
+		     quantity_percent(device / time).text);
 }
 
 /* Where the units' figures come from, or why there are none. */

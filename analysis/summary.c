@@ -349,6 +349,13 @@ static void fill_counters(const struct summary_input *in, struct counters_report
 		report->foreign_pct = counters_foreign_pct(in->counters, in->device);
 }
 
+static uint64_t untraced(uint64_t period_ns, const struct window *w)
+{
+	double share = w->window_ns ? (double)w->leaf_ns[LEAF_TRACING] / (double)w->window_ns : 0;
+
+	return (uint64_t)((double)period_ns * (1 - share) + 0.5);
+}
+
 void summary_device(const struct summary_input *in, struct device_report *report)
 {
 	const struct account *a = in->account;
@@ -364,6 +371,7 @@ void summary_device(const struct summary_input *in, struct device_report *report
 	fill_counters(in, &report->counters);
 	report->shared = report->counters.foreign_pct > COUNTERS_FOREIGN_PCT;
 	fill_steps(in, &report->steps);
+	report->steps.untraced_ns = untraced(report->steps.period_ns, &report->steady);
 	fill_kernels(in, (double)window->window_ns, report);
 	roofline_fill(report);
 	classes_fill(report);

@@ -232,6 +232,19 @@ void thread_log_split(const struct thread_log *log, uint64_t from_ns, uint64_t t
 	emit_host(&split, to_ns);
 }
 
+uint64_t thread_log_waited_until(const struct thread_log *log, uint64_t until_ns, uint64_t from_ns)
+{
+	for (uint64_t n = log->last; n > log->first; n--) {
+		const struct thread_span *span = span_at(log, n - 1);
+
+		if (span->end_ns <= from_ns)
+			break;
+		if (span->kind == SPAN_SYNC && span->end_ns <= until_ns)
+			return span->end_ns;
+	}
+	return 0;
+}
+
 struct thread_calls thread_log_calls(const struct thread_log *log, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t kept = log->call_count < RECENT_CALLS ? log->call_count : RECENT_CALLS;

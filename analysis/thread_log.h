@@ -77,6 +77,9 @@ void thread_log_split(const struct thread_log *log, uint64_t from_ns, uint64_t t
 		      busy_between busy, const void *device,
 		      void (*emit)(void *context, const struct thread_piece *piece), void *context);
 
+/* The end of the thread's last wait that was over by `until_ns`; 0 if that was before `from_ns`. */
+uint64_t thread_log_waited_until(const struct thread_log *log, uint64_t until_ns, uint64_t from_ns);
+
 struct thread_calls {
 	double calls;
 	double launches; /* of them, those that issue device work */
