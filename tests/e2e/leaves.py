@@ -139,18 +139,21 @@ BY_COUNTERS = Scenario("".join(f"launch {name} 0 {10 if name == 'corner' else WI
                        rounds=600, script=MEASURED_SCRIPT, label=lambda names: MEASURED[names[0]][0])
 
 
-def play(name, scenario, virtual=True):
-    where_script = script_of(scenario.script)
-    if scenario.devices > 1:
-        where_script = f"devices {scenario.devices}\n" + where_script
+def play(name, scenario, virtual=True, preload=True):
     program = BUILD / f"leaves-{os.getpid()}-{name}"
     program.write_text(scenario.program())
+    devices = f"devices {scenario.devices}\n" if scenario.devices > 1 else ""
     try:
-        result = run("play", program, script=where_script, virtual=virtual)
+        result = run("play", program, script=devices + script_of(scenario.script), virtual=virtual, preload=preload)
     finally:
         program.unlink()
-    equal((result.status, [line for line in result.out.splitlines() if line.startswith("play")]), (0, []), f"{name}: {result.out[-200:]}")
+    wrong = [line for line in result.out.splitlines() if line.startswith("play") or ".c:" in line]
+    equal((result.status, wrong), (0, []), f"{name}: the program")
     return result
+
+
+def alone(name, scenario):
+    return play(name, scenario, preload=False)
 
 
 def report_of(trace):

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """What tracing costs is taken out: programs run on the simulated CUDA with CUPTI's costs of an H200 injected, and alone. Traced time
 less `tracing` is the time of the run alone within 3 %."""
-import os
-
-from lib import BUILD, check, equal, main, need_sim, run
-from leaves import BIG, GRAPH, Scenario, play, report_of, script_of
+from lib import check, equal, main, need_sim
+from leaves import BIG, GRAPH, Scenario, alone, play, report_of
 
 need_sim("play")
 
@@ -25,15 +23,6 @@ def length(result):
     """From the start of the 11th kernel to that of the last."""
     starts = sorted(op["start"] for op in result.truth().ops if op["kind"] == "kernel")
     return starts[-1] - starts[10]
-
-
-def alone(name, scenario):
-    program = BUILD / f"own-cost-{os.getpid()}-{name}"
-    program.write_text(scenario.program())
-    try:
-        return run("play", program, script=script_of(scenario.script), virtual=True, preload=False)
-    finally:
-        program.unlink()
 
 
 def the_corrected_step_is_the_untraced_one():
