@@ -44,20 +44,34 @@ void account_fini(struct account *a)
 	a->past = NULL;
 }
 
-/* Time of [from, to) in steady intervals. `from` never goes back from call to call. */
-static uint64_t steady_part(struct account *a, uint64_t from, uint64_t to)
+/* Time of [from, to) in intervals; *at is the first that is not over. `from` never goes back from
+ * call to call. */
+static uint64_t part_in(const struct interval *interval, size_t count, size_t *at,
+			const struct interval *span)
 {
 	uint64_t part = 0;
 
-	while (a->steady_at < a->steady_count && a->steady[a->steady_at].end_ns <= from)
-		a->steady_at++;
-	for (size_t i = a->steady_at; i < a->steady_count && a->steady[i].begin_ns < to; i++) {
-		uint64_t begin = a->steady[i].begin_ns > from ? a->steady[i].begin_ns : from;
-		uint64_t end = a->steady[i].end_ns < to ? a->steady[i].end_ns : to;
+	while (*at < count && interval[*at].end_ns <= span->begin_ns)
+		++*at;
+	for (size_t i = *at; i < count && interval[i].begin_ns < span->end_ns; i++) {
+		uint64_t begin = interval[i].begin_ns > span->begin_ns ? interval[i].begin_ns
+								       : span->begin_ns;
+		uint64_t end =
+			interval[i].end_ns < span->end_ns ? interval[i].end_ns : span->end_ns;
 
 		part += end - begin;
 	}
 	return part;
+}
+
+/* Time of [from, to) in the steady window. What lies in outliers is noted for its leaf. */
+static uint64_t steady_part(struct account *a, uint64_t from, uint64_t to, enum leaf leaf)
+{
+	struct interval span = {from, to};
+
+	if (a->outlier_count)
+		a->outlier_ns[leaf] += part_in(a->outlier, a->outlier_count, &a->outlier_at, &span);
+	return part_in(a->steady, a->steady_count, &a->steady_at, &span);
 }
 
 static bool in_steady(const struct account *a, uint64_t t)
@@ -163,11 +177,11 @@ static void share_out(struct account *a, enum active_kind kind, uint64_t begin, 
 
 static void add_slice(struct account *a, uint64_t begin, uint64_t end)
 {
-	uint64_t part = steady_part(a, begin, end);
 	unsigned count[3] = {1, 1, 1};
 	bool alone = a->active_count == 1;
 	enum active_kind kind = alone ? a->active[0].kind : leading(a, begin, count);
 	enum leaf leaf = slice_leaf(a, kind, begin);
+	uint64_t part = steady_part(a, begin, end, leaf);
 
 	a->whole.leaf_ns[leaf] += end - begin;
 	a->whole.busy_ns += end - begin;
@@ -291,7 +305,7 @@ static void add_gap(struct account *a, const struct idle_gap *from)
 	idle_split(gap, a->blind, &a->cost, &a->pieces);
 	for (size_t i = 0; i < a->pieces.count; i++) {
 		const struct idle_piece *piece = &a->pieces.piece[i];
-		uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns);
+		uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns, piece->leaf);
 
 		add_idle_piece(a, piece, part, gap->log);
 		sum += part;

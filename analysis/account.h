@@ -60,6 +60,8 @@ struct account {
 	uint64_t begin_ns; /* of the whole window */
 	const struct interval *steady;
 	size_t steady_count;
+	const struct interval *outlier; /* steps set apart, likewise */
+	size_t outlier_count;
 	const struct signature_label *label;
 	size_t label_count;
 	bool shared; /* others use the device: idle time is not split (rule 14) */
@@ -67,7 +69,7 @@ struct account {
 	struct tracing_cost cost;
 	/* state */
 	uint64_t now_ns;
-	size_t steady_at;
+	size_t steady_at, outlier_at;
 	struct active_op active[ACTIVE_LIMIT];
 	unsigned active_count;
 	uint32_t last_thread; /* that issued the last operation */
@@ -81,6 +83,7 @@ struct account {
 	size_t quantiles;
 	/* found */
 	struct window whole, steady_window;
+	uint64_t outlier_ns[LEAF_COUNT];
 	struct kernel_stat *kernel; /* by signature */
 	struct copy_stat copy[COPY_STATS];
 	unsigned copy_count;

@@ -59,10 +59,11 @@ struct window {
 
 struct steps {
 	bool known;
-	uint64_t count;          /* inside the steady window */
-	uint64_t warmup_count;   /* before it */
-	uint64_t outlier_count;  /* set apart inside it */
-	uint64_t period_ns;      /* median */
+	uint64_t count;                  /* inside the steady window */
+	uint64_t warmup_count;           /* before it */
+	uint64_t outlier_count;          /* set apart inside it */
+	uint64_t outlier_ns[LEAF_COUNT]; /* where the time of all outliers went */
+	uint64_t period_ns;              /* median */
 	uint64_t untraced_ns;    /* the same without tracing: less its mean share of a step */
 	uint64_t low_ns;         /* 10th percentile */
 	uint64_t high_ns;        /* 90th percentile */

@@ -6,6 +6,7 @@
 
 #include "json_value.h"
 #include "label.h"
+#include "outliers.h"
 #include "printable.h"
 
 static json_t *leaves_of(const struct window *window)
@@ -69,12 +70,28 @@ static json_t *step_of(const struct steps *steps)
 		json_count(steps->warmup_count), "outlier_count", json_count(steps->outlier_count));
 }
 
+static json_t *outliers_json(const struct device_report *device)
+{
+	struct outliers o = outliers_of(device);
+	json_t *more;
+
+	if (!o.known)
+		return json_null();
+	more = json_object();
+	for (unsigned i = 0; i < LEAF_COUNT; i++)
+		json_object_set_new(more, leaf_name((enum leaf)i), json_number(o.more_ns[i]));
+	return json_pack("{s:o, s:o, s:o}", "count", json_count(device->steps.outlier_count),
+			 "mean_ns", json_number(o.mean_ns), "more_ns", more);
+}
+
 static json_t *steady_of(const struct device_report *device)
 {
 	json_t *steady = window_of(&device->steady);
 
 	if (json_is_object(steady))
 		json_object_set_new(steady, "step", step_of(&device->steps));
+	if (json_is_object(steady))
+		json_object_set_new(steady, "outliers", outliers_json(device));
 	return steady;
 }
 

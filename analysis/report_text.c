@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "label.h"
+#include "outliers.h"
 #include "paragraph.h"
 #include "parts.h"
 #include "printable.h"
@@ -93,10 +94,13 @@ static void print_process_warnings(const struct process_report *process,
 		     or_empty(process->cupti));
 }
 
-/* "apart: start-up 9.80 s, 12 warm-up steps, 3 outliers": what the steady part leaves out. */
-static void add_apart(struct parts *parts, const struct steps *steps, uint64_t startup_ns)
+/* "apart: start-up 9.80 s, 12 warm-up steps, 3 outliers of 1.20 s (1.10 s more in host)": what the steady
+ * part leaves out. */
+static void add_apart(struct parts *parts, const struct device_report *device, uint64_t startup_ns)
 {
-	char text[160] = "";
+	const struct steps *steps = &device->steps;
+	struct outliers outliers = outliers_of(device);
+	char text[240] = "";
 	size_t size = 0;
 
 	if (startup_ns)
@@ -110,6 +114,11 @@ static void add_apart(struct parts *parts, const struct steps *steps, uint64_t s
 		size += (size_t)snprintf(text + size, sizeof(text) - size, ", %s outlier%s",
 					 quantity_count(steps->outlier_count).text,
 					 plural(steps->outlier_count));
+	if (outliers.known && outliers.more_ns[outliers.grew] > 0)
+		snprintf(text + size, sizeof(text) - size, " of %s (%s more in %s)",
+			 quantity_time(outliers.mean_ns).text,
+			 quantity_time(outliers.more_ns[outliers.grew]).text,
+			 leaf_name(outliers.grew));
 	if (size)
 		part(parts, "apart: %s", text + 2);
 }
@@ -138,7 +147,7 @@ static void print_steps(const struct device_report *device, const struct process
 	else
 		part(&parts, "no repeating step found: %s of device activity",
 		     quantity_time((double)device->steady.window_ns).text);
-	add_apart(&parts, steps, process->startup_ns);
+	add_apart(&parts, device, process->startup_ns);
 	paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
 }
 

@@ -164,20 +164,19 @@ static void readmit(struct pieces *p)
 			p->mark[i] |= ACCEPTED;
 }
 
-static int accept(struct step_list *list, size_t *capacity, uint64_t begin_ns, uint64_t end_ns)
+/* Appends to a list, or to its last interval if that ends here. */
+static int extend(struct interval **list, size_t *count, size_t *capacity,
+		  const struct interval *interval)
 {
-	struct interval *last =
-		list->interval_count ? &list->interval[list->interval_count - 1] : NULL;
+	struct interval *last = *count ? &(*list)[*count - 1] : NULL;
 
-	list->count++;
-	if (last && last->end_ns == begin_ns) {
-		last->end_ns = end_ns;
+	if (last && last->end_ns == interval->begin_ns) {
+		last->end_ns = interval->end_ns;
 		return 0;
 	}
-	if (array_reserve((void **)&list->interval, capacity, list->interval_count + 1,
-			  sizeof(*list->interval)))
+	if (array_reserve((void **)list, capacity, *count + 1, sizeof(*interval)))
 		return -1;
-	list->interval[list->interval_count++] = (struct interval){begin_ns, end_ns};
+	(*list)[(*count)++] = *interval;
 	return 0;
 }
 
@@ -204,7 +203,7 @@ static int gather_batches(const struct pieces *p, struct step_list *list)
 
 static int gather(struct pieces *p, struct step_list *list)
 {
-	size_t steady = find_steady(p), capacity = 0, last = steady, n;
+	size_t steady = find_steady(p), capacity = 0, outliers = 0, last = steady, n;
 	uint64_t *length;
 
 	for (size_t i = 0; i < steady; i++) {
@@ -215,9 +214,12 @@ static int gather(struct pieces *p, struct step_list *list)
 		if (is_accepted(p, i))
 			last = i;
 	for (size_t i = steady; i <= last && i + 1 < p->count; i++) {
-		if (!is_accepted(p, i))
-			list->outlier_count++;
-		else if (accept(list, &capacity, begin_of(p, i), begin_of(p, i + 1)))
+		struct interval piece = {begin_of(p, i), begin_of(p, i + 1)};
+		bool fits = is_accepted(p, i);
+
+		*(fits ? &list->count : &list->outlier_count) += 1;
+		if (fits ? extend(&list->interval, &list->interval_count, &capacity, &piece)
+			 : extend(&list->outlier, &list->outlier_intervals, &outliers, &piece))
 			return -1;
 	}
 	length = lengths(p, &n);
@@ -298,5 +300,6 @@ bool steps_find(const struct sequence *sequence, const struct vocabulary *v, uin
 void steps_fini(struct step_list *list)
 {
 	free(list->interval);
+	free(list->outlier);
 	memset(list, 0, sizeof(*list));
 }

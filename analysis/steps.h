@@ -13,6 +13,8 @@ struct interval {
 struct step_list {
 	struct interval *interval; /* of accepted steps, adjacent ones merged, in order; owned */
 	size_t interval_count;
+	struct interval *outlier; /* of those set apart behind the warm-up, likewise; owned */
+	size_t outlier_intervals;
 	uint64_t count;         /* accepted */
 	uint64_t warmup_count;  /* before the first steady one */
 	uint64_t outlier_count; /* behind it and not accepted: other content, or much longer or

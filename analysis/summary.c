@@ -323,6 +323,7 @@ static void fill_steps(const struct summary_input *in, struct steps *steps)
 		.batch_count = list->batch_count,
 	};
 	memcpy(steps->batch_ns, list->batch_ns, sizeof(steps->batch_ns));
+	memcpy(steps->outlier_ns, in->account->outlier_ns, sizeof(steps->outlier_ns));
 }
 
 /* Bursts of set 0 speak of the sampling as a whole. */

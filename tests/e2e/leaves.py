@@ -217,6 +217,16 @@ def check_scenario(name, scenario=None):
     return name, worst
 
 
+def outliers_are_explained():
+    """What made them long is named, with its size: a checkpoint every 20th round, and a kernel that is slow now and then."""
+    slow = Scenario("work 30; launch small 0; sync 0", rounds=120, script="kernel small duration=" + "20us," * 29 + "400us per_block=0\n")
+    for scenario, leaf, us in ((SCENARIOS["checkpoints"], "host", 20_000), (slow, "underfilled", 380)):
+        outliers = report_of(play("outliers", scenario).traces[0])["devices"][0]["steady"]["outliers"]
+        check(outliers and outliers["count"] >= 3, "outliers:", outliers)
+        equal(max(outliers["more_ns"], key=outliers["more_ns"].get), leaf, f"what grew ({outliers})")
+        check(abs(outliers["more_ns"][leaf] / 1e3 - us) < 0.02 * us, f"{leaf}: {outliers['more_ns'][leaf] / 1e3} us more, expected {us}")
+
+
 def each_leaf_by_counters_is_what_happened():
     _, (error, leaf) = check_scenario("by_counters", BY_COUNTERS)
     return f"worst leaf {leaf}, {100 * error:.3f} %"
@@ -243,4 +253,4 @@ def each_leaf_is_what_happened():
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         SCENARIOS = {name: SCENARIOS[name] for name in sys.argv[1:]}
-    main(each_leaf_is_what_happened, each_leaf_by_counters_is_what_happened)
+    main(each_leaf_is_what_happened, outliers_are_explained, each_leaf_by_counters_is_what_happened)
