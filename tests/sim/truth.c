@@ -116,12 +116,12 @@ void truth_op(const struct sim_op *op)
 	safe_name(op->name, name, sizeof(name));
 	truth_write(
 		"{\"t\":\"op\",\"pid\":%d,\"tid\":%d,\"kind\":\"%s\",\"name\":\"%s\",\"device\":%u,"
-		"\"context\":%u,\"stream\":%u,\"enqueued\":%" PRIu64 ",\"held\":%" PRIu64
-		",\"start\":%" PRIu64 ",\"end\":%" PRIu64
-		",\"corr\":%u,\"graph\":%u,\"node\":%" PRIu64 ",\"bytes\":%" PRIu64
-		",\"copy_kind\":%u,\"grid\":[%d,%d,%d],\"block\":[%d,%d,%d]}",
+		"\"context\":%u,\"stream\":%u,\"enqueued\":%" PRIu64 ",\"start\":%" PRIu64
+		",\"end\":%" PRIu64 ",\"corr\":%u,\"graph\":%u,\"node\":%" PRIu64
+		",\"bytes\":%" PRIu64 ",\"copy_kind\":%u,\"grid\":[%d,%d,%d],\"block\":[%d,%d,%d],"
+		"\"held\":%" PRIu64 "}",
 		getpid(), thread_id(), kinds[op->kind], name, op->device, op->context, op->stream,
-		op->enqueued_ns, op->held_ns, op->start_ns, op->end_ns, op->correlation, op->graph,
-		op->node, op->bytes, op->copy_kind, op->grid[0], op->grid[1], op->grid[2],
-		op->block[0], op->block[1], op->block[2]);
+		op->enqueued_ns, op->start_ns, op->end_ns, op->correlation, op->graph, op->node,
+		op->bytes, op->copy_kind, op->grid[0], op->grid[1], op->grid[2], op->block[0],
+		op->block[1], op->block[2], op->held_ns);
 }
