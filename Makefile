@@ -209,7 +209,7 @@ setup-hint:
 
 # The release run has the simulated CUDA, which a sanitized shim cannot be loaded into, and replays
 # the fuzz corpus with objects of the asan tree.
-run-tests: all unit
+run-tests: all unit $(if $(filter release,$(VARIANT)),$(B)/bench/make_trace)
 	$(if $(and $(filter release,$(VARIANT)),$(HAVE_SIM)),$(Q)$(MAKE) -s --no-print-directory sim \
 		$(if $(wildcard tests/sim/selftest.c),$(SIM_OUT)/selftest))
 	$(if $(and $(filter release,$(VARIANT)),$(FUZZ_SRC)),$(Q)$(MAKE) --no-print-directory VARIANT=asan replayers)

@@ -9,6 +9,9 @@
  * before them. */
 #define PAST_GAPS 8192u
 
+/* What may be held counts as held if it starts later than this: a device that is free starts within 1 to 5 us. */
+#define UNSEEN_HOLD_NS 10000
+
 /* Kernel signatures with medians: 2.6 kB each. */
 #define QUANTILES_LIMIT 16384
 
@@ -41,20 +44,34 @@ void account_fini(struct account *a)
 	a->past = NULL;
 }
 
-/* Time of [from, to) in steady intervals. `from` never goes back from call to call. */
-static uint64_t steady_part(struct account *a, uint64_t from, uint64_t to)
+/* Time of [from, to) in intervals; *at is the first that is not over. `from` never goes back from
+ * call to call. */
+static uint64_t part_in(const struct interval *interval, size_t count, size_t *at,
+			const struct interval *span)
 {
 	uint64_t part = 0;
 
-	while (a->steady_at < a->steady_count && a->steady[a->steady_at].end_ns <= from)
-		a->steady_at++;
-	for (size_t i = a->steady_at; i < a->steady_count && a->steady[i].begin_ns < to; i++) {
-		uint64_t begin = a->steady[i].begin_ns > from ? a->steady[i].begin_ns : from;
-		uint64_t end = a->steady[i].end_ns < to ? a->steady[i].end_ns : to;
+	while (*at < count && interval[*at].end_ns <= span->begin_ns)
+		++*at;
+	for (size_t i = *at; i < count && interval[i].begin_ns < span->end_ns; i++) {
+		uint64_t begin = interval[i].begin_ns > span->begin_ns ? interval[i].begin_ns
+								       : span->begin_ns;
+		uint64_t end =
+			interval[i].end_ns < span->end_ns ? interval[i].end_ns : span->end_ns;
 
 		part += end - begin;
 	}
 	return part;
+}
+
+/* Time of [from, to) in the steady window. What lies in outliers is noted for its leaf. */
+static uint64_t steady_part(struct account *a, uint64_t from, uint64_t to, enum leaf leaf)
+{
+	struct interval span = {from, to};
+
+	if (a->outlier_count)
+		a->outlier_ns[leaf] += part_in(a->outlier, a->outlier_count, &a->outlier_at, &span);
+	return part_in(a->steady, a->steady_count, &a->steady_at, &span);
 }
 
 static bool in_steady(const struct account *a, uint64_t t)
@@ -160,11 +177,11 @@ static void share_out(struct account *a, enum active_kind kind, uint64_t begin, 
 
 static void add_slice(struct account *a, uint64_t begin, uint64_t end)
 {
-	uint64_t part = steady_part(a, begin, end);
 	unsigned count[3] = {1, 1, 1};
 	bool alone = a->active_count == 1;
 	enum active_kind kind = alone ? a->active[0].kind : leading(a, begin, count);
 	enum leaf leaf = slice_leaf(a, kind, begin);
+	uint64_t part = steady_part(a, begin, end, leaf);
 
 	a->whole.leaf_ns[leaf] += end - begin;
 	a->whole.busy_ns += end - begin;
@@ -215,14 +232,47 @@ static void run_busy(struct account *a, uint64_t to)
 	}
 }
 
-static void add_idle_piece(struct account *a, const struct idle_piece *piece, uint64_t part)
+/* Adds what `part` of a stretch of `length` ns holds, if it is like the whole. */
+static void add_host(struct host_parts *sum, const struct host_parts *parts, uint64_t part,
+		     uint64_t length)
+{
+	double share = length ? (double)part / (double)length : 0;
+	uint64_t blocked = (uint64_t)((double)parts->blocked_ns * share);
+	uint64_t preempted = (uint64_t)((double)parts->preempted_ns * share);
+	uint64_t unmeasured = (uint64_t)((double)parts->unmeasured_ns * share);
+
+	sum->blocked_ns += blocked;
+	sum->preempted_ns += preempted;
+	sum->unmeasured_ns += unmeasured;
+	sum->running_ns += part - blocked - preempted - unmeasured;
+}
+
+static void split_host(struct account *a, const struct idle_piece *piece, uint64_t part,
+		       const struct thread_log *log)
+{
+	uint64_t length = piece->end_ns - piece->begin_ns;
+	struct host_parts parts = silences_split(&log->silences, piece->begin_ns, piece->end_ns);
+
+	add_host(&a->whole.host, &parts, length, length);
+	add_host(&a->steady_window.host, &parts, part, length);
+}
+
+static void add_idle_piece(struct account *a, const struct idle_piece *piece, uint64_t part,
+			   const struct thread_log *log)
 {
 	uint64_t length = piece->end_ns - piece->begin_ns;
 
+	if (piece->leaf == LEAF_HOST)
+		split_host(a, piece, part, log);
 	a->whole.leaf_ns[piece->leaf] += length;
 	a->steady_window.leaf_ns[piece->leaf] += part;
 	if (!piece->queue)
 		return;
+	if (piece->leaf == LEAF_TRACING) {
+		a->whole.tracing_device_ns += length;
+		a->steady_window.tracing_device_ns += part;
+		return;
+	}
 	a->whole.launch_queue_gap_ns += length;
 	a->steady_window.launch_queue_gap_ns += part;
 }
@@ -255,9 +305,9 @@ static void add_gap(struct account *a, const struct idle_gap *from)
 	idle_split(gap, a->blind, &a->cost, &a->pieces);
 	for (size_t i = 0; i < a->pieces.count; i++) {
 		const struct idle_piece *piece = &a->pieces.piece[i];
-		uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns);
+		uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns, piece->leaf);
 
-		add_idle_piece(a, piece, part);
+		add_idle_piece(a, piece, part, gap->log);
 		sum += part;
 		if (i + 1 < a->pieces.count && piece[1].leaf == piece->leaf)
 			continue;
@@ -271,10 +321,23 @@ static void add_gap(struct account *a, const struct idle_gap *from)
 
 /* An event holds an operation for as long as what it stands for runs; what was over when the gap
  * began held nothing. */
+static bool released_late(const struct account *a, const struct issued_op *issued)
+{
+	return issued->launch && issued->release_ns > a->now_ns &&
+	       issued->release_ns > issued->launch->end_ns;
+}
+
 static bool is_held(const struct account *a, const struct issued_op *issued)
 {
-	return issued->held || (issued->launch && issued->release_ns > a->now_ns &&
-				issued->release_ns > issued->launch->end_ns);
+	uint64_t from = a->now_ns;
+
+	if (issued->held || released_late(a, issued))
+		return true;
+	if (!issued->perhaps_held || !issued->launch)
+		return false;
+	if (from < issued->launch->end_ns)
+		from = issued->launch->end_ns;
+	return issued->op->begin_ns > from && issued->op->begin_ns - from > UNSEEN_HOLD_NS;
 }
 
 static void add_gap_before(struct account *a, const struct issued_op *issued)
@@ -287,11 +350,17 @@ static void add_gap_before(struct account *a, const struct issued_op *issued)
 		.log = issued->log,
 		.thread = issued->launch ? issued->launch->thread : 0,
 		.held = is_held(a, issued),
+		.release_ns = issued->held || !released_late(a, issued) ? 0 : issued->release_ns,
 		.busy = device_busy,
 		.device = a,
 	};
 
+	gap.charged_ns = gap.thread == a->charged_thread ? a->charged_ns : gap.begin_ns;
 	add_gap(a, &gap);
+	if (!gap.launch || (gap.thread == a->charged_thread && gap.launch->end_ns < a->charged_ns))
+		return;
+	a->charged_thread = gap.thread;
+	a->charged_ns = gap.launch->end_ns;
 }
 
 static struct quantile *quantile_of(struct account *a, struct quantile **quantile)

@@ -61,6 +61,8 @@ struct account {
 	uint64_t begin_ns; /* of the whole window */
 	const struct interval *steady;
 	size_t steady_count;
+	const struct interval *outlier; /* steps set apart, likewise */
+	size_t outlier_count;
 	const struct signature_label *label;
 	size_t label_count;
 	bool shared; /* others use the device: idle time is not split (rule 14) */
@@ -68,11 +70,13 @@ struct account {
 	struct tracing_cost cost;
 	/* state */
 	uint64_t now_ns;
-	size_t steady_at;
+	size_t steady_at, outlier_at;
 	struct active_op active[ACTIVE_LIMIT];
 	unsigned active_count;
 	uint32_t last_thread; /* that issued the last operation */
 	const struct thread_log *last_log;
+	uint32_t charged_thread; /* our cost in its calls is charged to gaps up to then: */
+	uint64_t charged_ns;
 	struct past_gap *past; /* ring */
 	uint64_t past_count;
 	uint64_t idle_ns;
@@ -80,6 +84,7 @@ struct account {
 	size_t quantiles;
 	/* found */
 	struct window whole, steady_window;
+	uint64_t outlier_ns[LEAF_COUNT];
 	struct kernel_stat *kernel; /* by signature */
 	struct copy_stat copy[COPY_STATS];
 	unsigned copy_count;
@@ -94,6 +99,7 @@ struct issued_op {
 	const struct thread_log *log; /* of the calling thread */
 	bool held; /* by a host function, a value in memory or an event that the trace does not see
 		    */
+	bool perhaps_held;   /* by a value or an event in a stream that the trace does not name */
 	uint64_t release_ns; /* end of the last operation behind an event that it had to wait for; 0
 				= none */
 };

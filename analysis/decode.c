@@ -19,6 +19,10 @@
 	 BIT(BST_CALL_CORRELATION) | BIT(BST_CALL_STREAM) | BIT(BST_CALL_FLAGS) |                  \
 	 BIT(BST_CALL_OBJECT))
 
+#define WAKE_COLUMNS                                                                               \
+	(BIT(BST_WAKE_THREAD) | BIT(BST_WAKE_TIME) | BIT(BST_WAKE_SILENCE) | BIT(BST_WAKE_CPU) |   \
+	 BIT(BST_WAKE_VOLUNTARY) | BIT(BST_WAKE_INVOLUNTARY))
+
 /* `run` and `copy` share their first columns, so that one loop reads both. */
 _Static_assert((int)BST_RUN_BEGIN == (int)BST_COPY_BEGIN &&
 		       (int)BST_RUN_DURATION == (int)BST_COPY_DURATION &&
@@ -78,18 +82,25 @@ static uint64_t least_begin(const struct bst_rows *rows, const struct clock *clo
 	return least == UINT64_MAX ? 0 : least;
 }
 
+static unsigned begin_column_of(uint16_t table)
+{
+	if (table == BST_TABLE_CALL)
+		return BST_CALL_BEGIN;
+	return table == BST_TABLE_WAKE ? (unsigned)BST_WAKE_TIME : (unsigned)BST_RUN_BEGIN;
+}
+
 uint64_t decode_begin(struct bst_rows *rows, const struct trace *trace, const struct clock *clock,
 		      const struct trace_chunk *chunk)
 {
-	int is_call = chunk->table == BST_TABLE_CALL;
-	unsigned begin = is_call ? (unsigned)BST_CALL_BEGIN : (unsigned)BST_RUN_BEGIN;
-	unsigned flags = is_call ? 0 : (unsigned)BST_RUN_FLAGS;
+	bool on_host = chunk->table == BST_TABLE_CALL || chunk->table == BST_TABLE_WAKE;
+	unsigned begin = begin_column_of(chunk->table);
+	unsigned flags = on_host ? 0 : (unsigned)BST_RUN_FLAGS;
 	uint32_t wanted = BIT(begin) | (flags ? BIT(flags) : 0);
 	struct clock_cursor cursor = {0};
 
 	(void)trace;
 	if (chunk->time_min && chunk->time_max - chunk->time_min < HOUR_NS)
-		return is_call ? chunk->time_min : clock_host(clock, chunk->time_min, &cursor);
+		return on_host ? chunk->time_min : clock_host(clock, chunk->time_min, &cursor);
 	if (bst_rows_decode(rows, chunk->payload, chunk->payload_bytes, wanted) ||
 	    !rows->number[begin])
 		return 0;
@@ -216,7 +227,8 @@ static void op_copy(const struct bst_rows *rows, const struct constants *k, uint
 	op->target_kind = (uint8_t)value(column_of(rows, k, BST_COPY_TARGET_KIND), i);
 }
 
-/* What `struct op` and `struct call` begin with. */
+/* What `struct op` and `struct call` begin with; of wakes the second number only makes the order
+ * certain. */
 struct span {
 	uint64_t begin_ns;
 	uint64_t end_ns;
@@ -382,6 +394,61 @@ enum bst_status decode_calls(struct bst_rows *rows, const struct trace *trace,
 			call->api = (uint16_t)(at + 1);
 			call->klass = v->api[at].klass;
 		}
+		n++;
+	}
+	counts->time_invalid += rows->count - n;
+	sort((uint8_t *)out, n, sizeof(*out));
+	*count = n;
+	return BST_OK;
+}
+
+struct wake_columns {
+	struct column thread, time, silence, cpu, voluntary, involuntary;
+};
+
+static struct wake_columns wake_columns_of(const struct bst_rows *rows, const struct constants *k)
+{
+	return (struct wake_columns){
+		.thread = column_of(rows, k, BST_WAKE_THREAD),
+		.time = column_of(rows, k, BST_WAKE_TIME),
+		.silence = column_of(rows, k, BST_WAKE_SILENCE),
+		.cpu = column_of(rows, k, BST_WAKE_CPU),
+		.voluntary = column_of(rows, k, BST_WAKE_VOLUNTARY),
+		.involuntary = column_of(rows, k, BST_WAKE_INVOLUNTARY),
+	};
+}
+
+enum bst_status decode_wakes(struct bst_rows *rows, const struct trace *trace,
+			     const struct clock *clock, const struct trace_chunk *chunk,
+			     struct wake *out, uint32_t *count, struct timeline_counts *counts)
+{
+	const struct vocabulary *v = &trace->vocabulary;
+	struct bounds bounds = sensible(clock);
+	struct constants constants;
+	struct wake_columns c;
+	enum bst_status status;
+	uint32_t n = 0, at;
+
+	*count = 0;
+	find_constants(chunk, &constants);
+	status = bst_rows_decode(rows, chunk->payload, chunk->payload_bytes,
+				 WAKE_COLUMNS & ~constants.mask);
+	if (status)
+		return status;
+	c = wake_columns_of(rows, &constants);
+	for (uint32_t i = 0; i < rows->count; i++) {
+		struct wake *wake = &out[n];
+
+		wake->begin_ns = value(c.time, i);
+		wake->silence_ns = value(c.silence, i);
+		if (wake->begin_ns < bounds.low || wake->begin_ns > bounds.high ||
+		    wake->silence_ns > wake->begin_ns ||
+		    !dict_find(&v->threads, value(c.thread, i), &at))
+			continue;
+		wake->thread = at + 1;
+		wake->cpu_ns = value(c.cpu, i);
+		wake->voluntary = value(c.voluntary, i);
+		wake->involuntary = value(c.involuntary, i);
 		n++;
 	}
 	counts->time_invalid += rows->count - n;

@@ -25,4 +25,9 @@ enum bst_status decode_calls(struct bst_rows *rows, const struct trace *trace,
 			     const struct clock *clock, const struct trace_chunk *chunk,
 			     struct call *out, uint32_t *count, struct timeline_counts *counts);
 
+/* The same for what threads had used. */
+enum bst_status decode_wakes(struct bst_rows *rows, const struct trace *trace,
+			     const struct clock *clock, const struct trace_chunk *chunk,
+			     struct wake *out, uint32_t *count, struct timeline_counts *counts);
+
 #endif

@@ -40,17 +40,28 @@ static void *row(void **block, size_t *capacity, uint32_t id, size_t bytes)
 	return (char *)*block + id * bytes;
 }
 
+static struct stream_state *own_stream(struct holds *holds, uint32_t thread)
+{
+	return row((void **)&holds->own_stream, &holds->own_capacity, thread,
+		   sizeof(*holds->own_stream));
+}
+
+static bool names_no_stream(const struct call *call)
+{
+	return call->stream == 0 && call->flags & BST_ENUM_CALL_FLAG_DRIVER;
+}
+
 /*
  * The default stream is handle 0: one for all threads, or each thread its own. Rows of driver
- * callbacks do not know their stream: they are not followed.
+ * callbacks do not know their stream: of what they make wait, the thread's next launch is taken to
+ * be held, if it is late (account.c).
  */
 static struct stream_state *stream_of(struct holds *holds, const struct call *call)
 {
-	if (call->stream == 0 && call->flags & BST_ENUM_CALL_FLAG_DRIVER)
+	if (names_no_stream(call))
 		return NULL;
 	if (call->stream == 0 && call->flags & BST_ENUM_CALL_FLAG_PER_THREAD_STREAM)
-		return row((void **)&holds->own_stream, &holds->own_capacity, call->thread,
-			   sizeof(*holds->own_stream));
+		return own_stream(holds, call->thread);
 	return row((void **)&holds->stream, &holds->stream_capacity, call->stream,
 		   sizeof(*holds->stream));
 }
@@ -77,6 +88,14 @@ static void wait_for(struct stream_state *stream, const struct event_state *even
 	hold->event_correlation[0] = event->correlation;
 }
 
+static void note_unseen(struct holds *holds, const struct call *call)
+{
+	struct stream_state *own = call->thread ? own_stream(holds, call->thread) : NULL;
+
+	if (own)
+		own->unseen = true;
+}
+
 void holds_note(struct holds *holds, const struct call *call)
 {
 	struct stream_state *stream;
@@ -91,8 +110,12 @@ void holds_note(struct holds *holds, const struct call *call)
 		event->recorded = true;
 		event->correlation = stream ? stream->last_correlation : 0;
 	}
-	if (call->klass == BST_ENUM_CLASS_EVENT_RECORD || !stream)
+	if (call->klass == BST_ENUM_CLASS_EVENT_RECORD)
 		return;
+	if (!stream) {
+		note_unseen(holds, call);
+		return;
+	}
 	stream->holding = true;
 	if (call->klass == BST_ENUM_CLASS_EVENT_WAIT)
 		wait_for(stream, event);
@@ -103,13 +126,18 @@ void holds_note(struct holds *holds, const struct call *call)
 void holds_launch(struct holds *holds, const struct call *call, struct hold *hold)
 {
 	struct stream_state *stream = stream_of(holds, call);
+	struct stream_state *own =
+		call->thread < holds->own_capacity ? &holds->own_stream[call->thread] : NULL;
 
-	if (!stream)
-		return;
-	stream->last_correlation = call->correlation;
-	if (!stream->holding)
-		return;
-	*hold = stream->hold;
-	memset(&stream->hold, 0, sizeof(stream->hold));
-	stream->holding = false;
+	if (stream) {
+		stream->last_correlation = call->correlation;
+		if (stream->holding)
+			*hold = stream->hold;
+		memset(&stream->hold, 0, sizeof(stream->hold));
+		stream->holding = false;
+	}
+	if (own && own->unseen) {
+		hold->unseen = true;
+		own->unseen = false;
+	}
 }

@@ -10,6 +10,7 @@ struct stream_state {
 	uint32_t last_correlation; /* of the last operation issued into it */
 	bool holding;              /* `hold` is not empty */
 	struct hold hold;          /* gathered since then */
+	bool unseen; /* of a thread's own: it told a stream to wait that the trace does not name */
 };
 
 struct event_state {

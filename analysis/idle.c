@@ -1,6 +1,7 @@
 /* The rules of idle time. */
 #include "idle.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,9 @@
  * idle H200. Far beyond, something that the trace does not show holds the operation.
  */
 #define QUEUE_GAP_NS 100000
+
+/* From the return of a call to the start on a device that is free: about 5 us on an H200. */
+#define START_NS 6000
 
 /*
  * CUPTI's CONCURRENT_KERNEL activity, on an H200 with driver 580 and CUDA 13.0 (DESIGN section 2):
@@ -93,15 +97,32 @@ static uint64_t clip(uint64_t t, const struct idle_gap *gap)
 	return t > gap->end_ns ? gap->end_ns : t;
 }
 
-static void split_queued(const struct idle_gap *gap, struct idle_pieces *pieces)
+/* From where on only the device itself delays the operation. */
+static uint64_t release_of(const struct idle_gap *gap, uint64_t issued_ns)
 {
-	struct idle_piece piece = {gap->begin_ns, gap->end_ns, LEAF_DEPENDENCY, false, false};
+	uint64_t release = clip(gap->release_ns, gap);
 
-	if (!gap->held) {
-		piece.queue = gap->end_ns - gap->begin_ns <= QUEUE_GAP_NS;
-		piece.leaf = piece.queue ? LEAF_LAUNCH : LEAF_UNKNOWN;
+	if (!gap->held)
+		return issued_ns;
+	if (!gap->release_ns)
+		return gap->end_ns;
+	return release > issued_ns ? release : issued_ns;
+}
+
+/* From `issued_ns`, when all had been said to the device, to the start. */
+static void split_start(const struct idle_gap *gap, uint64_t issued_ns, bool queue,
+			struct idle_pieces *pieces)
+{
+	uint64_t release = release_of(gap, issued_ns);
+	struct idle_piece held = {issued_ns, release, LEAF_DEPENDENCY, false, false};
+	struct idle_piece own = {release, gap->end_ns, LEAF_LAUNCH, queue, false};
+
+	if (gap->end_ns - release > QUEUE_GAP_NS) {
+		own.leaf = LEAF_UNKNOWN;
+		own.queue = false;
 	}
-	add(pieces, &piece);
+	add(pieces, &held);
+	add(pieces, &own);
 }
 
 /* What the time inside the call that issued the operation counts as. */
@@ -126,26 +147,21 @@ static void split_issued(const struct idle_gap *gap, struct idle_pieces *pieces)
 	uint64_t call = clip(gap->launch->begin_ns, gap);
 	uint64_t back = clip(gap->launch->end_ns, gap);
 	struct idle_piece inside = {call, back, inside_leaf(gap->launch), false, true};
-	struct idle_piece after = {back, gap->end_ns, LEAF_LAUNCH, false, false};
 
-	if (gap->held)
-		after.leaf = LEAF_DEPENDENCY;
-	else if (gap->end_ns - back > QUEUE_GAP_NS)
-		after.leaf = LEAF_UNKNOWN;
 	thread_log_split(gap->log, gap->begin_ns, call, gap->busy, gap->device, add_thread_piece,
 			 pieces);
 	add(pieces, &inside);
-	add(pieces, &after);
+	split_start(gap, back, false, pieces);
 }
 
-/* Moves up to `budget` from the end of pieces of this kind to tracing; the pieces are split where
- * they end. */
-static void take(struct idle_pieces *pieces, size_t at, double budget)
+/* Moves up to `budget` from the end of a piece to tracing (the device's or the CPU's), and splits it
+ * there. */
+static void take(struct idle_pieces *pieces, size_t at, double budget, bool device)
 {
 	struct idle_piece *piece = &pieces->piece[at];
 	uint64_t length = piece->end_ns - piece->begin_ns;
 	uint64_t taken = budget < (double)length ? (uint64_t)budget : length;
-	struct idle_piece tracing = {piece->end_ns - taken, piece->end_ns, LEAF_TRACING, false,
+	struct idle_piece tracing = {piece->end_ns - taken, piece->end_ns, LEAF_TRACING, device,
 				     false};
 
 	if (!taken)
@@ -179,42 +195,63 @@ static bool is_queue(const struct idle_piece *piece)
 	return piece->leaf == LEAF_LAUNCH && piece->queue;
 }
 
-static void charge(struct idle_pieces *pieces, bool (*kind)(const struct idle_piece *),
-		   double budget)
+/* Returns what is left of the budget. */
+static double charge(struct idle_pieces *pieces, bool (*kind)(const struct idle_piece *),
+		     double budget)
 {
 	for (size_t i = pieces->count; i-- > 0 && budget >= 1;) {
 		uint64_t length = pieces->piece[i].end_ns - pieces->piece[i].begin_ns;
 
 		if (!kind(&pieces->piece[i]))
 			continue;
-		take(pieces, i, budget);
-		budget -= (double)length;
+		take(pieces, i, budget, kind == is_queue);
+		budget -= fmin(budget, (double)length);
 	}
+	return budget;
 }
 
-/* Our cost for the operation's own call, as far as that lies in the gap. */
-static double own_call_cost(const struct idle_gap *gap, const struct tracing_cost *cost)
+static bool is_launch(const struct idle_piece *piece)
 {
-	uint64_t begin = clip(gap->launch->begin_ns, gap), end = clip(gap->launch->end_ns, gap);
-	uint64_t length = gap->launch->end_ns - gap->launch->begin_ns;
-	double all = cost->call_ns + (gap->op->is_copy ? 0 : cost->launch_ns);
-
-	return length ? all * (double)(end - begin) / (double)length : 0;
+	return piece->leaf == LEAF_LAUNCH;
 }
 
+/*
+ * Would the operation have started earlier if its call had returned earlier? Not where the call was
+ * over long before: then the operation waited in the queue.
+ */
+static bool arrived_late(const struct idle_gap *gap)
+{
+	if (gap->launch->end_ns > gap->begin_ns)
+		return true;
+	return !gap->op->graph && !gap->held && gap->end_ns - gap->launch->end_ns <= START_NS;
+}
+
+/* When the thread was last as late as the device made it: what it lost since then counts. */
+static uint64_t free_since(const struct idle_gap *gap)
+{
+	uint64_t waited = thread_log_waited_until(gap->log, gap->launch->begin_ns, gap->charged_ns);
+
+	return waited > gap->charged_ns ? waited : gap->charged_ns;
+}
+
+/* Our cost in all calls that delayed the operation is time by which the gap would have been
+ * shorter, wherever the calls were. */
 static void remove_tracing(const struct idle_gap *gap, const struct tracing_cost *cost,
 			   struct idle_pieces *pieces)
 {
+	double own = cost->call_ns + (gap->op && gap->op->is_copy ? 0 : cost->launch_ns);
 	struct thread_calls calls;
 
-	if (!gap->launch || gap->launch->end_ns <= gap->begin_ns) {
+	if (!gap->launch || !arrived_late(gap)) {
 		if (gap->op && gap->op->graph)
 			charge(pieces, is_queue, cost->node_ns);
 		return;
 	}
-	charge(pieces, is_inside, own_call_cost(gap, cost));
-	calls = thread_log_calls(gap->log, gap->begin_ns, clip(gap->launch->begin_ns, gap));
-	charge(pieces, is_host, calls.calls * cost->call_ns + calls.launches * cost->launch_ns);
+	calls = thread_log_calls(gap->log, free_since(gap), gap->launch->begin_ns);
+	own = charge(pieces, is_inside, own);
+	own = charge(pieces, is_host,
+		     own + calls.calls * cost->call_ns + calls.launches * cost->launch_ns);
+	charge(pieces, is_launch, own);
 }
 
 void idle_split(const struct idle_gap *gap, const struct blind *blind,
@@ -239,7 +276,7 @@ void idle_split(const struct idle_gap *gap, const struct blind *blind,
 		return;
 	}
 	if (gap->launch->end_ns <= gap->begin_ns)
-		split_queued(gap, pieces);
+		split_start(gap, gap->begin_ns, true, pieces);
 	else
 		split_issued(gap, pieces);
 	if (cost->call_ns > 0 || cost->launch_ns > 0)

@@ -21,7 +21,7 @@ struct idle_piece {
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	enum leaf leaf;
-	bool queue;  /* launch: the device's own gap between queued operations */
+	bool queue; /* launch: the device's own gap between queued operations; tracing: the device's */
 	bool inside; /* launch: inside the call */
 };
 
@@ -33,7 +33,9 @@ struct idle_gap {
 	const struct launch *launch;  /* NULL: the call is not known */
 	const struct thread_log *log; /* of the thread that issued it; NULL: not known */
 	uint32_t thread;              /* as struct call */
-	bool held; /* something else held the operation when it had been issued */
+	bool held;           /* something else held the operation when it had been issued */
+	uint64_t release_ns; /* and let it go then; 0 = not known: when it started */
+	uint64_t charged_ns; /* our cost in calls of this thread before counts in earlier gaps */
 	busy_between busy;
 	const void *device;
 };
@@ -57,8 +59,10 @@ void idle_pieces_fini(struct idle_pieces *pieces);
  * gaps are: unknown.
  * - Issued in the gap and then held: from the return of the call on, dependency. Not held, but
  * longer than a start takes: unknown.
+ * - What is left after an event has let the operation go counts as if it had not been held.
  * - No call known, or losses in that time: unknown.
- * - Our own cost is then moved from launch and host to tracing, at most what these have.
+ * - Our own cost is then moved from launch and host to tracing, at most what these have: that of all
+ * calls by which the thread came late, back to its last wait or to the gap before.
  */
 void idle_split(const struct idle_gap *gap, const struct blind *blind,
 		const struct tracing_cost *cost, struct idle_pieces *pieces);

@@ -12,6 +12,7 @@
 struct hold {
 	bool host;    /* a host function or a value in memory */
 	bool unknown; /* an event that was recorded where the trace does not see it */
+	bool unseen; /* perhaps: its thread made a stream wait, and the trace does not tell which */
 	uint32_t event_correlation[HOLD_EVENTS]; /* last operation before the event; 0 = none */
 };
 

@@ -183,6 +183,8 @@ static int find_steps(struct work *w)
 		if (steps_find(&d->sequence, v, d->busy_ns, &w->steps[i])) {
 			a->steady = w->steps[i].interval;
 			a->steady_count = w->steps[i].interval_count;
+			a->outlier = w->steps[i].outlier;
+			a->outlier_count = w->steps[i].outlier_intervals;
 		}
 		/* 80 MB on ten million kernels, not needed any more. */
 		sequence_fini(&d->sequence);

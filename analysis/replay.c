@@ -75,6 +75,16 @@ static void remember(struct replay *r, const struct call *call, uint64_t span)
 	join_add(&r->join, &launch);
 }
 
+static void note_end(struct replay *r, const struct call *call)
+{
+	struct last_call now = {call->end_ns, call->thread};
+
+	if (call->thread != r->last.thread)
+		r->other = r->last;
+	if (call->thread != r->last.thread || call->end_ns > r->last.end_ns)
+		r->last = now;
+}
+
 static void take_call(struct replay *r, const struct call *call)
 {
 	const struct vocabulary *v = &r->trace->vocabulary;
@@ -87,6 +97,7 @@ static void take_call(struct replay *r, const struct call *call)
 	if (call->end_ns > r->last_call_ns)
 		r->last_call_ns = call->end_ns;
 	count_launch(r, call);
+	note_end(r, call);
 	if (call->thread) {
 		span = thread_log_add(&r->log[call->thread], call, blocking, issues(call));
 		if (r->alone)
@@ -133,6 +144,7 @@ static void join_op(struct replay *r, const struct op *op, struct launch *launch
 			thread_log_waited(&r->log[launch->thread], launch->span);
 	}
 	issued->held = launch->hold.host || launch->hold.unknown;
+	issued->perhaps_held = launch->hold.unseen;
 	issued->release_ns = release_of(r, launch);
 	if (op->end_ns > launch->op_end_ns)
 		launch->op_end_ns = op->end_ns;
@@ -188,9 +200,21 @@ static int begin_accounts(struct replay *r, uint64_t begin_ns)
 	return 0;
 }
 
-static void walk(struct replay *r, struct timeline *ops, struct timeline *calls,
-		 const struct call *call)
+/* What threads had used up to the call, before the call itself. */
+static void take_wakes(struct replay *r, struct timeline *wakes, uint64_t until_ns)
 {
+	for (; r->wake && r->wake->begin_ns <= until_ns; r->wake = timeline_wake(wakes)) {
+		struct thread_log *log = &r->log[r->wake->thread];
+
+		silences_add(&log->silences, r->wake, log->sync_ns,
+			     (r->last.thread == r->wake->thread ? &r->other : &r->last)->end_ns);
+	}
+}
+
+static void walk(struct replay *r, struct timeline *ops, struct timeline *calls,
+		 struct timeline *wakes)
+{
+	const struct call *call = r->call;
 	uint64_t slack = 2 * r->clock->error_ns;
 	const struct op *op;
 
@@ -199,13 +223,18 @@ static void walk(struct replay *r, struct timeline *ops, struct timeline *calls,
 	if (slack > SLACK_MOST_NS)
 		slack = SLACK_MOST_NS;
 	while ((op = timeline_op(ops))) {
-		for (; call && call->begin_ns <= op->begin_ns + slack; call = timeline_call(calls))
+		for (; call && call->begin_ns <= op->begin_ns + slack;
+		     call = timeline_call(calls)) {
+			take_wakes(r, wakes, call->begin_ns);
 			take_call(r, call);
+		}
 		if (r->account[op->device])
 			take_op(r, op, slack);
 	}
-	for (; call; call = timeline_call(calls))
+	for (; call; call = timeline_call(calls)) {
+		take_wakes(r, wakes, call->begin_ns);
 		take_call(r, call);
+	}
 }
 
 static void finish_accounts(struct replay *r, uint64_t last_ns)
@@ -218,26 +247,28 @@ static void finish_accounts(struct replay *r, uint64_t last_ns)
 
 int replay_run(struct replay *r, uint64_t origin_ns, uint64_t last_ns)
 {
-	struct timeline ops = {0}, calls = {0};
-	const struct call *call;
+	struct timeline ops = {0}, calls = {0}, wakes = {0};
 	int status = -1;
 
 	if (timeline_init(&ops, r->trace, r->clock, TIMELINE_OPS) ||
-	    timeline_init(&calls, r->trace, r->clock, TIMELINE_CALLS) || prepare(r))
+	    timeline_init(&calls, r->trace, r->clock, TIMELINE_CALLS) ||
+	    timeline_init(&wakes, r->trace, r->clock, TIMELINE_WAKES) || prepare(r))
 		goto out;
-	call = timeline_call(&calls);
-	if (call && (!origin_ns || call->begin_ns < origin_ns))
-		origin_ns = call->begin_ns;
+	r->call = timeline_call(&calls);
+	r->wake = timeline_wake(&wakes);
+	if (r->call && (!origin_ns || r->call->begin_ns < origin_ns))
+		origin_ns = r->call->begin_ns;
 	if (begin_accounts(r, origin_ns))
 		goto out;
 	r->alone = !last_ns;
-	walk(r, &ops, &calls, call);
+	walk(r, &ops, &calls, &wakes);
 	finish_accounts(r, last_ns);
 	r->call_counts = calls.counts;
 	status = 0;
 out:
 	timeline_fini(&ops);
 	timeline_fini(&calls);
+	timeline_fini(&wakes);
 	return status;
 }
 

@@ -27,7 +27,14 @@ struct replay {
 	struct thread_log *log; /* by thread as in struct call; row 0 is not used */
 	uint64_t *log_end_ns;   /* end of each thread's last call */
 	size_t log_count;
-	bool alone; /* there are no operations, only calls */
+	bool alone;              /* there are no operations, only calls */
+	const struct call *call; /* the first, and the next row of its timeline */
+	const struct wake *wake;
+	/* of the last call to end so far, and of the last one of any other thread */
+	struct last_call {
+		uint64_t end_ns;
+		uint32_t thread;
+	} last, other;
 	/* found */
 	struct timeline_counts call_counts;
 	uint64_t first_call_ns, last_call_ns; /* begin of the first, latest end; 0 without any */

@@ -11,6 +11,7 @@
 #include "leaf.h"
 #include "measure.h"
 #include "roofline.h"
+#include "silence.h"
 
 enum confidence {
 	CONFIDENCE_NONE,
@@ -46,6 +47,10 @@ struct window {
 	uint64_t leaf_ns[LEAF_COUNT];
 	uint64_t
 		launch_queue_gap_ns; /* part of launch: the device's own gap between queued kernels */
+	uint64_t
+		tracing_device_ns; /* part of tracing: the device's own gaps, longer by it; the rest
+				       is the CPU's */
+	struct host_parts host;    /* sums to the host leaf */
 	uint64_t busy_ns;   /* any kernel or copy active: what nvidia-smi counts in GPU-Util */
 	uint64_t kernel_ns; /* any kernel active */
 };
@@ -54,10 +59,12 @@ struct window {
 
 struct steps {
 	bool known;
-	uint64_t count;          /* inside the steady window */
-	uint64_t warmup_count;   /* before it */
-	uint64_t outlier_count;  /* set apart inside it */
-	uint64_t period_ns;      /* median */
+	uint64_t count;                  /* inside the steady window */
+	uint64_t warmup_count;           /* before it */
+	uint64_t outlier_count;          /* set apart inside it */
+	uint64_t outlier_ns[LEAF_COUNT]; /* where the time of all outliers went */
+	uint64_t period_ns;              /* median */
+	uint64_t untraced_ns;    /* the same without tracing: less its mean share of a step */
 	uint64_t low_ns;         /* 10th percentile */
 	uint64_t high_ns;        /* 90th percentile */
 	uint64_t kernels;        /* launches in a step */

@@ -6,6 +6,7 @@
 
 #include "json_value.h"
 #include "label.h"
+#include "outliers.h"
 #include "printable.h"
 #include "whatif.h"
 
@@ -36,17 +37,25 @@ static json_t *pillars_of(const struct window *window)
 	return pillars;
 }
 
+static json_t *host_of(const struct host_parts *host)
+{
+	return json_pack("{s:o, s:o, s:o, s:o}", "running", json_count(host->running_ns), "blocked",
+			 json_count(host->blocked_ns), "preempted", json_count(host->preempted_ns),
+			 "unmeasured", json_count(host->unmeasured_ns));
+}
+
 /* NULL where the window is not known. */
 static json_t *window_of(const struct window *window)
 {
 	if (!window->known)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
 			 json_count(window->begin_ns), "window_ns", json_count(window->window_ns),
 			 "busy_ns", json_count(window->busy_ns), "kernel_ns",
-			 json_count(window->kernel_ns), "leaves", leaves_of(window),
-			 "launch_queue_gap_ns", json_count(window->launch_queue_gap_ns), "pillars",
-			 pillars_of(window));
+			 json_count(window->kernel_ns), "leaves", leaves_of(window), "host",
+			 host_of(&window->host), "tracing_device_ns",
+			 json_count(window->tracing_device_ns), "launch_queue_gap_ns",
+			 json_count(window->launch_queue_gap_ns), "pillars", pillars_of(window));
 }
 
 static json_t *step_of(const struct steps *steps)
@@ -54,11 +63,26 @@ static json_t *step_of(const struct steps *steps)
 	if (!steps->known)
 		return json_null();
 	return json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "period_ns",
-		json_count(steps->period_ns), "count", json_count(steps->count), "detected_by",
-		json_text(steps->detected_by), "low_ns", json_count(steps->low_ns), "high_ns",
-		json_count(steps->high_ns), "kernels", json_count(steps->kernels), "warmup_count",
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "period_ns",
+		json_count(steps->period_ns), "untraced_ns", json_count(steps->untraced_ns),
+		"count", json_count(steps->count), "detected_by", json_text(steps->detected_by),
+		"low_ns", json_count(steps->low_ns), "high_ns", json_count(steps->high_ns),
+		"kernels", json_count(steps->kernels), "warmup_count",
 		json_count(steps->warmup_count), "outlier_count", json_count(steps->outlier_count));
+}
+
+static json_t *outliers_json(const struct device_report *device)
+{
+	struct outliers o = outliers_of(device);
+	json_t *more;
+
+	if (!o.known)
+		return json_null();
+	more = json_object();
+	for (unsigned i = 0; i < LEAF_COUNT; i++)
+		json_object_set_new(more, leaf_name((enum leaf)i), json_number(o.more_ns[i]));
+	return json_pack("{s:o, s:o, s:o}", "count", json_count(device->steps.outlier_count),
+			 "mean_ns", json_number(o.mean_ns), "more_ns", more);
 }
 
 static json_t *steady_of(const struct device_report *device)
@@ -67,6 +91,8 @@ static json_t *steady_of(const struct device_report *device)
 
 	if (json_is_object(steady))
 		json_object_set_new(steady, "step", step_of(&device->steps));
+	if (json_is_object(steady))
+		json_object_set_new(steady, "outliers", outliers_json(device));
 	return steady;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "label.h"
+#include "outliers.h"
 #include "paragraph.h"
 #include "parts.h"
 #include "printable.h"
@@ -20,6 +21,7 @@
 #define LEAVES_COLUMN (2 + 9 + 7 + 2 + BAR_COLUMNS + 2)
 #define SHOWN 0.005     /* leaves below are not named */
 #define WAIT_SHOWN 0.01 /* nor idle time and copies below */
+#define HOST_SHOWN 0.05 /* nor what the CPU did in host time, if it ran for the rest */
 #define TEXT_LIMIT 4096
 #define NAME_COLUMNS 60
 #define CLOCK_HELD 0.97 /* of the highest clock: below, something held it down */
@@ -93,10 +95,13 @@ static void print_process_warnings(const struct process_report *process,
 		     or_empty(process->cupti));
 }
 
-/* "apart: start-up 9.80 s, 12 warm-up steps, 3 outliers": what the steady part leaves out. */
-static void add_apart(struct parts *parts, const struct steps *steps, uint64_t startup_ns)
+/* "apart: start-up 9.80 s, 12 warm-up steps, 3 outliers of 1.20 s (1.10 s more in host)": what the steady
+ * part leaves out. */
+static void add_apart(struct parts *parts, const struct device_report *device, uint64_t startup_ns)
 {
-	char text[160] = "";
+	const struct steps *steps = &device->steps;
+	struct outliers outliers = outliers_of(device);
+	char text[240] = "";
 	size_t size = 0;
 
 	if (startup_ns)
@@ -110,6 +115,11 @@ static void add_apart(struct parts *parts, const struct steps *steps, uint64_t s
 		size += (size_t)snprintf(text + size, sizeof(text) - size, ", %s outlier%s",
 					 quantity_count(steps->outlier_count).text,
 					 plural(steps->outlier_count));
+	if (outliers.known && outliers.more_ns[outliers.grew] > 0)
+		snprintf(text + size, sizeof(text) - size, " of %s (%s more in %s)",
+			 quantity_time(outliers.mean_ns).text,
+			 quantity_time(outliers.more_ns[outliers.grew]).text,
+			 leaf_name(outliers.grew));
 	if (size)
 		part(parts, "apart: %s", text + 2);
 }
@@ -138,7 +148,7 @@ static void print_steps(const struct device_report *device, const struct process
 	else
 		part(&parts, "no repeating step found: %s of device activity",
 		     quantity_time((double)device->steady.window_ns).text);
-	add_apart(&parts, steps, process->startup_ns);
+	add_apart(&parts, device, process->startup_ns);
 	paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
 }
 
@@ -287,6 +297,22 @@ static bool waited(const struct window *window, enum leaf leaf)
 	       view_leaf_share(window, leaf) >= WAIT_SHOWN;
 }
 
+/* What the thread did meanwhile, where the trace has measured most of it and it did not just run. */
+static void host_words(const struct host_parts *host, uint64_t all_ns, struct parts *parts)
+{
+	double all = (double)all_ns, blocked = (double)host->blocked_ns / all;
+	double preempted = (double)host->preempted_ns / all;
+
+	if (2 * host->unmeasured_ns > all_ns || blocked + preempted < HOST_SHOWN)
+		return;
+	part(parts, "of host, the CPU ran %s%s%s%s%s",
+	     quantity_percent(1 - blocked - preempted).text,
+	     blocked >= SHOWN ? ", slept (data, locks, I/O) " : "",
+	     blocked >= SHOWN ? quantity_percent(blocked).text : "",
+	     preempted >= SHOWN ? ", waited for a core " : "",
+	     preempted >= SHOWN ? quantity_percent(preempted).text : "");
+}
+
 /* What the leaves of the table mean, once below it. */
 static void print_meanings(const struct window *window, const struct terminal *terminal)
 {
@@ -298,6 +324,8 @@ static void print_meanings(const struct window *window, const struct terminal *t
 	for (unsigned i = 0; i < LEAF_COUNT; i++)
 		if (waited(window, (enum leaf)i))
 			part(&parts, "%s: %s", leaf_name((enum leaf)i), leaf_words((enum leaf)i));
+	if (waited(window, LEAF_HOST))
+		host_words(&window->host, window->leaf_ns[LEAF_HOST], &parts);
 	if (queue >= SHOWN)
 		part(&parts, "%s of the time, inside launch, lies between kernels already queued",
 		     quantity_percent(queue).text);
@@ -486,7 +514,7 @@ static void add_kernels_part(struct parts *parts, const struct coverage *coverag
 static void add_cost_part(struct parts *parts, const struct process_report *process,
 			  const struct view *view)
 {
-	double tracing = 0, time = 0;
+	double tracing = 0, device = 0, time = 0;
 
 	for (size_t i = 0; i < process->device_count; i++) {
 		const struct window *window = view_window(view, &process->devices[i]);
@@ -494,10 +522,18 @@ static void add_cost_part(struct parts *parts, const struct process_report *proc
 		if (!window->known)
 			continue;
 		tracing += (double)window->leaf_ns[LEAF_TRACING];
+		device += (double)window->tracing_device_ns;
 		time += (double)window->window_ns;
 	}
-	if (time > 0)
+	if (time <= 0)
+		return;
+	if (device / time < SHOWN)
 		part(parts, "tracing cost %s, taken out", quantity_percent(tracing / time).text);
+	else
+		part(parts, "tracing cost %s (CPU %s, GPU %s), taken out",
+		     quantity_percent(tracing / time).text,
+		     quantity_percent((tracing - device) / time).text,
+		     quantity_percent(device / time).text);
 }
 
 /* Where the units' figures come from, or why there are none. */

@@ -10,6 +10,7 @@
 #define OUTLIER_SHARE 0.5
 #define OUTLIER_SIGMAS 8.0
 #define MAD_SIGMA 1.4826
+#define OUTLIERS_MOST 0.2 /* of the pieces alike: what is more frequent belongs to the run */
 #define PURITY 0.4
 #define TIME_SHARE 0.25
 #define KERNEL_SHARE 0.5
@@ -146,20 +147,36 @@ static size_t find_steady(const struct pieces *p)
 	return 0;
 }
 
-static int accept(struct step_list *list, size_t *capacity, uint64_t begin_ns, uint64_t end_ns)
+/* Two kernels in each round of a loop make pieces of two lengths, neither of which is an exception:
+ * pieces alike in content come back if too many were dropped for their length. */
+static void readmit(struct pieces *p)
 {
-	struct interval *last =
-		list->interval_count ? &list->interval[list->interval_count - 1] : NULL;
+	size_t steady = find_steady(p), alike = 0, dropped = 0;
 
-	list->count++;
-	if (last && last->end_ns == begin_ns) {
-		last->end_ns = end_ns;
+	for (size_t i = steady; i + 1 < p->count; i++) {
+		alike += (p->mark[i] & ALIKE) != 0;
+		dropped += (p->mark[i] & ALIKE) && !is_accepted(p, i);
+	}
+	if ((double)dropped <= OUTLIERS_MOST * (double)alike)
+		return;
+	for (size_t i = steady; i + 1 < p->count; i++)
+		if (p->mark[i] & ALIKE)
+			p->mark[i] |= ACCEPTED;
+}
+
+/* Appends to a list, or to its last interval if that ends here. */
+static int extend(struct interval **list, size_t *count, size_t *capacity,
+		  const struct interval *interval)
+{
+	struct interval *last = *count ? &(*list)[*count - 1] : NULL;
+
+	if (last && last->end_ns == interval->begin_ns) {
+		last->end_ns = interval->end_ns;
 		return 0;
 	}
-	if (array_reserve((void **)&list->interval, capacity, list->interval_count + 1,
-			  sizeof(*list->interval)))
+	if (array_reserve((void **)list, capacity, *count + 1, sizeof(*interval)))
 		return -1;
-	list->interval[list->interval_count++] = (struct interval){begin_ns, end_ns};
+	(*list)[(*count)++] = *interval;
 	return 0;
 }
 
@@ -224,7 +241,7 @@ static void mark_typical(const struct pieces *p, double kernels, struct step_lis
 
 static int gather(struct pieces *p, double kernels, struct step_list *list)
 {
-	size_t steady = find_steady(p), capacity = 0, last = steady, n;
+	size_t steady = find_steady(p), capacity = 0, outliers = 0, last = steady, n;
 	uint64_t *length;
 
 	for (size_t i = 0; i < steady; i++) {
@@ -235,9 +252,12 @@ static int gather(struct pieces *p, double kernels, struct step_list *list)
 		if (is_accepted(p, i))
 			last = i;
 	for (size_t i = steady; i <= last && i + 1 < p->count; i++) {
-		if (!is_accepted(p, i))
-			list->outlier_count++;
-		else if (accept(list, &capacity, begin_of(p, i), begin_of(p, i + 1)))
+		struct interval piece = {begin_of(p, i), begin_of(p, i + 1)};
+		bool fits = is_accepted(p, i);
+
+		*(fits ? &list->count : &list->outlier_count) += 1;
+		if (fits ? extend(&list->interval, &list->interval_count, &capacity, &piece)
+			 : extend(&list->outlier, &list->outlier_intervals, &outliers, &piece))
 			return -1;
 	}
 	length = lengths(p, &n);
@@ -277,7 +297,11 @@ static bool find_in(const struct sequence *sequence, const struct vocabulary *v,
 	if (!anchor_find(sequence, v, stream, activity_ns, &anchor))
 		return false;
 	good = cut(sequence, v, &anchor, &pieces) == 0 && pieces.count > STEPS_LEAST &&
-	       drop_outliers(&pieces) == 0 && gather(&pieces, anchor.step_kernels, list) == 0;
+	       drop_outliers(&pieces) == 0;
+	if (good) {
+		readmit(&pieces);
+		good = gather(&pieces, anchor.step_kernels, list) == 0;
+	}
 	free(pieces.mark);
 	if (!good || !substantial(&anchor, list, sequence, activity_ns)) {
 		steps_fini(list);
@@ -317,5 +341,6 @@ bool steps_find(const struct sequence *sequence, const struct vocabulary *v, uin
 void steps_fini(struct step_list *list)
 {
 	free(list->interval);
+	free(list->outlier);
 	memset(list, 0, sizeof(*list));
 }

@@ -17,6 +17,8 @@ struct interval {
 struct step_list {
 	struct interval *interval; /* of accepted steps, adjacent ones merged, in order; owned */
 	size_t interval_count;
+	struct interval *outlier; /* of those set apart behind the warm-up, likewise; owned */
+	size_t outlier_intervals;
 	uint64_t count;         /* accepted */
 	uint64_t warmup_count;  /* before the first steady one */
 	uint64_t outlier_count; /* behind it and not accepted: other content, or much longer or
@@ -40,7 +42,7 @@ struct step_list {
  *
  * Warm-up: all before the first five accepted steps in a row. Outliers: longer or shorter than the
  * median by more than half of it and by more than eight robust standard deviations (1.4826 MAD), or
- * of other content.
+ * of other content. If more than a fifth are of another length only, length is no exception here and they stay.
  */
 #define STEPS_LEAST 4
 

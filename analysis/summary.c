@@ -334,6 +334,7 @@ static void fill_steps(const struct summary_input *in, struct steps *steps)
 		.batch_count = list->batch_count,
 	};
 	memcpy(steps->batch_ns, list->batch_ns, sizeof(steps->batch_ns));
+	memcpy(steps->outlier_ns, in->account->outlier_ns, sizeof(steps->outlier_ns));
 }
 
 /* Bursts of set 0 speak of the sampling as a whole. */
@@ -360,6 +361,13 @@ static void fill_counters(const struct summary_input *in, struct counters_report
 		report->foreign_pct = counters_foreign_pct(in->counters, in->device);
 }
 
+static uint64_t untraced(uint64_t period_ns, const struct window *w)
+{
+	double share = w->window_ns ? (double)w->leaf_ns[LEAF_TRACING] / (double)w->window_ns : 0;
+
+	return (uint64_t)((double)period_ns * (1 - share) + 0.5);
+}
+
 void summary_device(const struct summary_input *in, struct device_report *report)
 {
 	const struct account *a = in->account;
@@ -377,6 +385,7 @@ void summary_device(const struct summary_input *in, struct device_report *report
 	if (!report->shared)
 		report->sm_clock_hz = counters_sm_clock(in->counters, in->device);
 	fill_steps(in, &report->steps);
+	report->steps.untraced_ns = untraced(report->steps.period_ns, &report->steady);
 	fill_kernels(in, (double)window->window_ns, report);
 	roofline_fill(report);
 	classes_fill(report);

@@ -24,6 +24,7 @@ void thread_log_init(struct thread_log *log)
 void thread_log_fini(struct thread_log *log)
 {
 	free(log->ring);
+	silences_fini(&log->silences);
 	thread_log_init(log);
 }
 
@@ -119,13 +120,22 @@ uint64_t thread_log_add(struct thread_log *log, const struct call *call, bool bl
 	if (!span_kind_of(call, blocking, &span.kind) || span.end_ns <= span.begin_ns)
 		return UINT64_MAX;
 	log->covered_ns = span.end_ns;
+	if (span.kind == SPAN_SYNC)
+		log->sync_ns += span.end_ns - span.begin_ns;
 	return push(log, &span);
 }
 
 void thread_log_waited(struct thread_log *log, uint64_t span)
 {
-	if (span >= log->first && span < log->last && span_at(log, span)->kind == SPAN_COPY)
-		span_at(log, span)->kind = SPAN_SYNC;
+	struct thread_span *copy;
+
+	if (span < log->first || span >= log->last)
+		return;
+	copy = span_at(log, span);
+	if (copy->kind != SPAN_COPY)
+		return;
+	copy->kind = SPAN_SYNC;
+	log->sync_ns += copy->end_ns - copy->begin_ns;
 }
 
 void thread_log_outer(const struct thread_log *log, const struct call *call, uint64_t *begin_ns,
@@ -220,6 +230,19 @@ void thread_log_split(const struct thread_log *log, uint64_t from_ns, uint64_t t
 			split.tail_ns = tail;
 	}
 	emit_host(&split, to_ns);
+}
+
+uint64_t thread_log_waited_until(const struct thread_log *log, uint64_t until_ns, uint64_t from_ns)
+{
+	for (uint64_t n = log->last; n > log->first; n--) {
+		const struct thread_span *span = span_at(log, n - 1);
+
+		if (span->end_ns <= from_ns)
+			break;
+		if (span->kind == SPAN_SYNC && span->end_ns <= until_ns)
+			return span->end_ns;
+	}
+	return 0;
 }
 
 struct thread_calls thread_log_calls(const struct thread_log *log, uint64_t from_ns, uint64_t to_ns)

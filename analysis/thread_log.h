@@ -35,6 +35,8 @@ struct thread_log {
 		bool launches;
 	} recent[RECENT_CALLS]; /* the last calls, nested ones apart */
 	uint64_t call_count;
+	uint64_t sync_ns; /* in waits, all its life */
+	struct silences silences;
 };
 
 /* A piece of a thread's time, as `leaf` sees it: host, sync or alloc (unknown where the log does
@@ -74,6 +76,9 @@ void thread_log_outer(const struct thread_log *log, const struct call *call, uin
 void thread_log_split(const struct thread_log *log, uint64_t from_ns, uint64_t to_ns,
 		      busy_between busy, const void *device,
 		      void (*emit)(void *context, const struct thread_piece *piece), void *context);
+
+/* The end of the thread's last wait that was over by `until_ns`; 0 if that was before `from_ns`. */
+uint64_t thread_log_waited_until(const struct thread_log *log, uint64_t until_ns, uint64_t from_ns);
 
 struct thread_calls {
 	double calls;

@@ -15,7 +15,7 @@
 #define OPEN_ROWS_LIMIT (3u << 20)
 
 struct open_chunk {
-	uint8_t *row; /* struct op or struct call: both begin with begin_ns */
+	uint8_t *row; /* struct op, call or wake: all begin with begin_ns */
 	size_t bytes;
 	const uint8_t *head, *end; /* rows not handed out yet */
 	struct trace_chunk *source;
@@ -36,6 +36,8 @@ static int is_mine(const struct timeline *t, const struct trace_chunk *c)
 		return 0;
 	if (t->what == TIMELINE_CALLS)
 		return c->table == BST_TABLE_CALL;
+	if (t->what == TIMELINE_WAKES)
+		return c->table == BST_TABLE_WAKE;
 	return c->table == BST_TABLE_RUN || c->table == BST_TABLE_COPY;
 }
 
@@ -93,6 +95,18 @@ static int list_pending(struct timeline *t)
 	return 0;
 }
 
+static size_t row_bytes_of(enum timeline_what what)
+{
+	switch (what) {
+	case TIMELINE_OPS:
+		return sizeof(struct op);
+	case TIMELINE_CALLS:
+		return sizeof(struct call);
+	default:
+		return sizeof(struct wake);
+	}
+}
+
 int timeline_init(struct timeline *t, struct trace *trace, const struct clock *clock,
 		  enum timeline_what what)
 {
@@ -108,7 +122,7 @@ int timeline_init_between(struct timeline *t, struct trace *trace, const struct 
 	t->trace = trace;
 	t->clock = clock;
 	t->what = what;
-	t->row_bytes = what == TIMELINE_OPS ? sizeof(struct op) : sizeof(struct call);
+	t->row_bytes = row_bytes_of(what);
 	bst_rows_init(&t->rows);
 	if (list_pending(t) == 0)
 		return 0;
@@ -200,6 +214,20 @@ static void push(struct timeline *t, struct open_chunk *c)
 	}
 }
 
+static enum bst_status decode(struct timeline *t, const struct trace_chunk *source, void *row,
+			      uint32_t *count)
+{
+	switch (t->what) {
+	case TIMELINE_OPS:
+		return decode_ops(&t->rows, t->trace, t->clock, source, row, count, &t->counts,
+				  &t->cursor);
+	case TIMELINE_CALLS:
+		return decode_calls(&t->rows, t->trace, t->clock, source, row, count, &t->counts);
+	default:
+		return decode_wakes(&t->rows, t->trace, t->clock, source, row, count, &t->counts);
+	}
+}
+
 /* Decodes the next pending chunk onto the heap. What does not decode, or does not fit, is counted
  * and passed over. */
 static void open_next(struct timeline *t)
@@ -220,12 +248,7 @@ static void open_next(struct timeline *t)
 	}
 	t->open_rows += source->rows;
 	c->source = source;
-	if (t->what == TIMELINE_OPS)
-		status = decode_ops(&t->rows, t->trace, t->clock, source,
-				    (struct op *)(void *)c->row, &count, &t->counts, &t->cursor);
-	else
-		status = decode_calls(&t->rows, t->trace, t->clock, source,
-				      (struct call *)(void *)c->row, &count, &t->counts);
+	status = decode(t, source, c->row, &count);
 	if (status)
 		trace_reject(t->trace, source, status);
 	c->head = c->row;
@@ -292,6 +315,11 @@ const struct op *timeline_op(struct timeline *t)
 }
 
 const struct call *timeline_call(struct timeline *t)
+{
+	return next(t);
+}
+
+const struct wake *timeline_wake(struct timeline *t)
 {
 	return next(t);
 }

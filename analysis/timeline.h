@@ -1,8 +1,9 @@
-/* The events of a trace in the order of time: device operations, or calls of the host. */
+/* The events of a trace in the order of time: device operations, calls of the host, or what threads had used at some of them. */
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
 #include "clock.h"
+#include "silence.h"
 #include "trace.h"
 
 /* A kernel, copy or set on a device. Times are the host clock's. */
@@ -48,6 +49,7 @@ struct timeline_counts {
 enum timeline_what {
 	TIMELINE_OPS,
 	TIMELINE_CALLS,
+	TIMELINE_WAKES,
 };
 
 struct open_chunk;
@@ -88,5 +90,6 @@ void timeline_fini(struct timeline *timeline);
 /* The next one by begin; NULL at the end. Valid until the next call. */
 const struct op *timeline_op(struct timeline *timeline);
 const struct call *timeline_call(struct timeline *timeline);
+const struct wake *timeline_wake(struct timeline *timeline);
 
 #endif

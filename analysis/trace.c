@@ -80,6 +80,12 @@ static uint64_t device_losses(const uint32_t losses[BST_CAUSE_COUNT])
 	       losses[BST_ENUM_LOSS_WRITE_ERROR - 1] + losses[BST_ENUM_LOSS_NO_MEMORY - 1];
 }
 
+/* Samples and what threads had used are extra evidence: without them the timeline is whole. */
+static bool makes_holes(uint16_t table)
+{
+	return table != BST_TABLE_SAMPLE && table != BST_TABLE_WAKE;
+}
+
 static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
 		       const struct bst_rows *rows, struct progress *progress)
 {
@@ -93,12 +99,12 @@ static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
 		.time_max = rows->time_max,
 	};
 
-	if (rows->first_row > progress->rows && rows->table != BST_TABLE_SAMPLE)
+	if (rows->first_row > progress->rows && makes_holes(rows->table))
 		note_hole(trace, rows->table, progress->seen ? progress->time_max : 0,
 			  rows->time_min);
 	/* The recorder learns of what CUPTI dropped when it drops it, somewhere since the chunk
 	 * before. */
-	if (rows->table != BST_TABLE_CALL && rows->table != BST_TABLE_SAMPLE &&
+	if (rows->table != BST_TABLE_CALL && makes_holes(rows->table) &&
 	    device_losses(chunk->losses) > progress->losses)
 		note_hole(trace, rows->table, progress->time_min, rows->time_max);
 	progress->seen = true;
@@ -115,7 +121,7 @@ static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
 static bool is_event_table(uint16_t table)
 {
 	return table == BST_TABLE_RUN || table == BST_TABLE_COPY || table == BST_TABLE_CALL ||
-	       table == BST_TABLE_SAMPLE;
+	       table == BST_TABLE_SAMPLE || table == BST_TABLE_WAKE;
 }
 
 /*

@@ -163,6 +163,36 @@ static char *sentence_of(const struct shares *s, const struct verdict *v, bool p
 	return n < 0 ? NULL : text;
 }
 
+/* See verdict.h. */
+static bool hangs_on_tracing(const struct window *w, const struct shares *s,
+			     const struct verdict *v)
+{
+	double base = (double)w->window_ns - (double)w->leaf_ns[LEAF_TRACING];
+	double tracing = (double)w->leaf_ns[LEAF_TRACING] / base;
+	double largest = fmax(fmax(s->pillar[REGIME_COMPUTE], s->pillar[REGIME_MEMORY]),
+			      s->pillar[REGIME_OTHER]);
+
+	if ((double)w->leaf_ns[LEAF_TRACING] < VERDICT_TRACING * (double)w->window_ns ||
+	    tracing <= s->idle)
+		return false;
+	return leaf_idle(v->leaf) ||
+	       (v->regime != REGIME_OVERHEAD && s->pillar[REGIME_OVERHEAD] + tracing > largest);
+}
+
+static struct verdict withheld(const struct window *w, const struct shares *s)
+{
+	struct verdict v = {REGIME_UNKNOWN, LEAF_UNKNOWN, 1, 0, NULL};
+	double base = (double)w->window_ns - (double)w->leaf_ns[LEAF_TRACING];
+
+	if (asprintf(&v.sentence,
+		     "tracing itself takes %.0f %% of the time, more than the GPU idles beside it "
+		     "(%.0f %%): what binds without tracing is not known",
+		     100 * (double)w->leaf_ns[LEAF_TRACING] / (double)w->window_ns,
+		     100 * s->idle * base / (double)w->window_ns) < 0)
+		v.sentence = NULL;
+	return v;
+}
+
 struct verdict verdict_of(const struct window *window, double busy_confidence, bool per_step)
 {
 	struct verdict v = {REGIME_UNKNOWN, LEAF_UNKNOWN, 1, 0, NULL};
@@ -172,6 +202,8 @@ struct verdict verdict_of(const struct window *window, double busy_confidence, b
 		s.unknown = 1;
 	} else {
 		decide_regime(&s, &v);
+		if (hangs_on_tracing(window, &s, &v))
+			return withheld(window, &s);
 		v.confidence = confidence_of(&s, &v, busy_confidence);
 	}
 	v.sentence = sentence_of(&s, &v, per_step);

@@ -12,8 +12,13 @@
  * `busy_confidence` is the mean confidence in the labels of kernels; idle time is measured, and
  * trusted at 0.9.
  *
+ * Withheld (unknown) where our own cost is VERDICT_TRACING of the window or more, is more than all the
+ * idle time that is left beside it, and the answer hangs on it: an idle leaf leads, or overhead would
+ * if that cost were not ours.
+ *
  * `per_step`: the sentence speaks of each step. The sentence is NULL without memory.
  */
+#define VERDICT_TRACING 0.10
 #define VERDICT_LEAD 0.10
 #define VERDICT_LEAST 0.25
 

@@ -77,7 +77,10 @@ void wait_until(uint64_t when_ns)
 
 	if (when_ns <= begin)
 		return;
-	sim_clock->sleep_until(when_ns);
+	if (script.sync_spins)
+		sim_clock->work(when_ns - begin);
+	else
+		sim_clock->sleep_until(when_ns);
 	truth_wait(self.call ? self.call->api->name : "?", begin, sim_clock->now());
 }
 

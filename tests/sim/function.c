@@ -19,6 +19,7 @@ static void load_module(struct CUmod_st *module)
 		return;
 	module->loaded = true;
 	charge(script.module_load_ns);
+	truth_load(begin, sim_clock->now());
 	tell_resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, &resource);
 	if (script.module_load_ns)
 		tell_load(begin, sim_clock->now());

@@ -407,6 +407,7 @@ static const struct {
 } flags[] = {
 	{"lazy_loading", &script.lazy_loading},
 	{"serial_kernels", &script.serial_kernels},
+	{"sync_spins", &script.sync_spins},
 	{"cupti_reversed", &script.cupti.reversed},
 	{"pm_no_statics", &script.cupti.pm_no_statics},
 	{"cupti_unlocked_callbacks", &script.cupti.unlocked_callbacks},

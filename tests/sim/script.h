@@ -60,6 +60,7 @@ struct script {
 	uint32_t first_correlation;
 	bool lazy_loading;
 	bool serial_kernels;
+	bool sync_spins;
 	struct sim_cupti_script cupti;
 };
 

@@ -98,6 +98,7 @@ struct sim_op {
 	uint32_t graph;
 	uint64_t node;
 	uint64_t enqueued_ns, start_ns, end_ns;
+	uint64_t held_ns; /* when the last event or value let its stream go on; 0 = none */
 	uint64_t bytes;
 	uint32_t value;
 	uint8_t copy_kind, src_kind, dst_kind;

@@ -35,7 +35,7 @@ struct timeline {
 	bool hinted;
 	uint64_t now_ns;
 	uint64_t cpu_ns;
-	long waits;
+	long waits, preemptions;
 };
 
 static __thread struct timeline self;
@@ -224,6 +224,17 @@ SIM_ENTRY void sim_cpu_wait(uint64_t ns)
 		machine_sleep(ns);
 }
 
+SIM_ENTRY void sim_cpu_preempt(uint64_t ns)
+{
+	if (!on) {
+		machine_sleep(ns);
+		return;
+	}
+	enter();
+	self.preemptions++;
+	move_to(self.now_ns + ns);
+}
+
 SIM_ENTRY void sim_barrier(unsigned int id, unsigned int count)
 {
 	unsigned int round;
@@ -317,7 +328,7 @@ SIM_ENTRY int getrusage(__rusage_who_t who, struct rusage *usage)
 		usage->ru_utime.tv_usec = (suseconds_t)(self.cpu_ns % NS / 1000);
 		usage->ru_stime = (struct timeval){0, 0};
 		usage->ru_nvcsw = self.waits;
-		usage->ru_nivcsw = 0;
+		usage->ru_nivcsw = self.preemptions;
 	}
 	return ret;
 }

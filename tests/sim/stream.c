@@ -192,6 +192,7 @@ int stream_submit(struct CUstream_st *stream, struct work *work, struct sim_call
 	work->op.runtime_correlation = call->runtime_correlation;
 	gpu_lock();
 	work->op.enqueued_ns = sim_clock->now();
+	work->op.held_ns = stream->wait_ns;
 	run_at(stream->context, work,
 	       start_on(stream, work->op.enqueued_ns + script.launch_latency_ns, work->overlap_ns,
 			traced));
@@ -323,6 +324,7 @@ static void replay_node(struct replay *replay, struct CUgraphNode_st *node, uint
 	work.op.graph = replay->exec->id;
 	work.op.node = node->id;
 	work.op.enqueued_ns = replay->enqueued_ns;
+	work.op.held_ns = replay->stream->wait_ns;
 	run_at(replay->stream->context, &work, start);
 	node->end_ns = work.op.end_ns;
 	told_add(&replay->told, &work.op);

@@ -86,6 +86,13 @@ void truth_wait(const char *function, uint64_t begin_ns, uint64_t end_ns)
 		    getpid(), thread_id(), function, begin_ns, end_ns);
 }
 
+void truth_load(uint64_t begin_ns, uint64_t end_ns)
+{
+	truth_write("{\"t\":\"load\",\"pid\":%d,\"tid\":%d,\"begin\":%" PRIu64 ",\"end\":%" PRIu64
+		    "}",
+		    getpid(), thread_id(), begin_ns, end_ns);
+}
+
 /* Kernel names may hold anything; only what JSON forbids is replaced. */
 static void safe_name(const char *name, char *out, size_t size)
 {
@@ -111,9 +118,10 @@ void truth_op(const struct sim_op *op)
 		"{\"t\":\"op\",\"pid\":%d,\"tid\":%d,\"kind\":\"%s\",\"name\":\"%s\",\"device\":%u,"
 		"\"context\":%u,\"stream\":%u,\"enqueued\":%" PRIu64 ",\"start\":%" PRIu64
 		",\"end\":%" PRIu64 ",\"corr\":%u,\"graph\":%u,\"node\":%" PRIu64
-		",\"bytes\":%" PRIu64 ",\"copy_kind\":%u,\"grid\":[%d,%d,%d],\"block\":[%d,%d,%d]}",
+		",\"bytes\":%" PRIu64 ",\"copy_kind\":%u,\"grid\":[%d,%d,%d],\"block\":[%d,%d,%d],"
+		"\"held\":%" PRIu64 "}",
 		getpid(), thread_id(), kinds[op->kind], name, op->device, op->context, op->stream,
 		op->enqueued_ns, op->start_ns, op->end_ns, op->correlation, op->graph, op->node,
 		op->bytes, op->copy_kind, op->grid[0], op->grid[1], op->grid[2], op->block[0],
-		op->block[1], op->block[2]);
+		op->block[1], op->block[2], op->held_ns);
 }

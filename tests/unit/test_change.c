@@ -29,7 +29,13 @@ static void begin(struct scene_of *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->device.kernels = s->kernel;
-	s->device.attributes = (struct device_attributes){9, 0, 132, 1980000, 3201000, 6144};
+	s->device.attributes = (struct device_attributes){
+		.cc_major = 9,
+		.sm_count = 132,
+		.clock_khz = 1980000,
+		.memory_clock_khz = 3201000,
+		.memory_bus_bits = 6144,
+	};
 	s->device.peaks = ceilings_derive(&s->device.attributes);
 	s->device.ceilings = s->device.peaks;
 }

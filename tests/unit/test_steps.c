@@ -295,6 +295,62 @@ static void slow_first_steps_are_warm_up(void **state)
 	end(&r);
 }
 
+/* The loop launches one kernel twice and then waits: half of the pieces are long, and none is an
+ * exception. */
+static void a_kernel_twice_in_each_round(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 100; i++) {
+		kernels(&r, 3, 4);
+		kernels(&r, 3, 4);
+		r.now_ns += 60 * US;
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.outlier_count, 0);
+	assert_int_equal(r.steps.interval_count, 1);
+	assert_true(r.steps.interval[0].end_ns - r.steps.interval[0].begin_ns > 98 * 84 * US);
+	end(&r);
+}
+
+static void checkpoints_are_set_apart(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 200; i++) {
+		transformer_step(&r);
+		if (i % 25 == 24)
+			r.now_ns += 2000000 * US;
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, TRANSFORMER_KERNELS);
+	assert_int_equal(r.steps.outlier_count, 7);
+	assert_int_equal(r.steps.count, 199 - 7);
+	end(&r);
+}
+
+/* Thermal throttling, a growing cache: no step differs much from the one before. */
+static void a_step_time_that_drifts(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 200; i++) {
+		transformer_step(&r);
+		r.now_ns += (100 + 20 * i) * US;
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, TRANSFORMER_KERNELS);
+	assert_int_equal(r.steps.outlier_count, 0);
+	assert_in_range(r.steps.count, 190, 199);
+	end(&r);
+}
+
 static void grids_that_follow_the_sequence_length(void **state)
 {
 	struct run r;
@@ -460,6 +516,9 @@ int main(void)
 		cmocka_unit_test(no_repetition_is_no_step),
 		cmocka_unit_test(a_log_line_every_tenth_step_makes_no_longer_steps),
 		cmocka_unit_test(slow_first_steps_are_warm_up),
+		cmocka_unit_test(a_kernel_twice_in_each_round),
+		cmocka_unit_test(checkpoints_are_set_apart),
+		cmocka_unit_test(a_step_time_that_drifts),
 		cmocka_unit_test(grids_that_follow_the_sequence_length),
 		cmocka_unit_test(two_models_interleaved_on_two_streams),
 		cmocka_unit_test(steps_without_any_kernel_of_their_own),
