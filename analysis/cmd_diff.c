@@ -72,18 +72,6 @@ static const struct option_table options = {
 	.most_arguments = WORK_RUNS_MOST,
 };
 
-static void check_expressions(const struct option_value *value)
-{
-	struct fail_if_words words;
-
-	for (unsigned i = 0; i < value->given; i++) {
-		if (diff_fail_if_check(value->text[i], &words) != FAIL_IF_INVALID)
-			continue;
-		fprintf(stderr, "boundshim: --fail-if %s\n", words.text);
-		exit(EXIT_USAGE);
-	}
-}
-
 static int read_side(const char *path, struct report *report)
 {
 	struct analyze_notes notes = {0};
@@ -228,7 +216,7 @@ static void check_usage(const struct option_value *values, size_t count, struct 
 {
 	const char *words;
 
-	check_expressions(&values[FAIL_IF]);
+	fail_if_check_all(&values[FAIL_IF], diff_fail_if_check);
 	if (!values[SCALE].given && count > 2)
 		usage("two traces are compared; --scale takes more");
 	if (!values[SCALE].given && values[WORK].given)

@@ -74,18 +74,6 @@ static const struct option_table options = {
 	.most_arguments = PATHS_MOST,
 };
 
-static void check_expressions(const struct option_value *value)
-{
-	struct fail_if_words words;
-
-	for (unsigned i = 0; i < value->given; i++) {
-		if (fail_if_check(value->text[i], &words) != FAIL_IF_INVALID)
-			continue;
-		fprintf(stderr, "boundshim: --fail-if %s\n", words.text);
-		exit(EXIT_USAGE);
-	}
-}
-
 /* Is there anything of the process and device that were asked for? */
 static bool has_part(const struct report *report, const struct view *view)
 {
@@ -192,7 +180,7 @@ static int run(int argc, char **argv)
 	struct report report;
 	struct view view = view_of(values);
 
-	check_expressions(&values[FAIL_IF]);
+	fail_if_check_all(&values[FAIL_IF], fail_if_check);
 	report_init(&report);
 	status = analyze_paths((const char *const *)argv + first, (size_t)(argc - first), &report,
 			       &notes);

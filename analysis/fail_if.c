@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd.h"
 #include "comparison.h"
 #include "figure.h"
 
@@ -134,6 +135,19 @@ static bool try_process(const struct expression *e, const struct process_report 
 			return true;
 	}
 	return false;
+}
+
+void fail_if_check_all(const struct option_value *value,
+		       enum fail_if_result (*check)(const char *, struct fail_if_words *))
+{
+	struct fail_if_words words;
+
+	for (unsigned i = 0; i < value->given; i++) {
+		if (check(value->text[i], &words) != FAIL_IF_INVALID)
+			continue;
+		fprintf(stderr, "boundshim: --fail-if %s\n", words.text);
+		exit(EXIT_USAGE);
+	}
 }
 
 enum fail_if_result fail_if_evaluate(const char *expression, const struct report *report,

@@ -3,6 +3,7 @@
 #ifndef FAIL_IF_H
 #define FAIL_IF_H
 
+#include "options.h"
 #include "view.h"
 
 enum fail_if_result {
@@ -19,6 +20,11 @@ struct fail_if_words {
 
 /* Is this an expression? Otherwise `words` says what is wrong. */
 enum fail_if_result fail_if_check(const char *expression, struct fail_if_words *words);
+
+/* Ends the program with words and EXIT_USAGE if `check` finds that a value of --fail-if is no expression. */
+void fail_if_check_all(const struct option_value *value,
+		       enum fail_if_result (*check)(const char *expression,
+						    struct fail_if_words *words));
 
 /*
  * Evaluates "overhead_pct>30", "step_ms >= 2.5", "regime==overhead". Figures are those of the

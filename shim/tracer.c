@@ -49,7 +49,7 @@ static const CUpti_CallbackIdResource resources[] = {
 };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Readings around changes of CUPTI's clock, for the writer. More than these are lost. */
+/* Readings around changes of CUPTI's clock, for the writer. More than these at once are counted as lost. */
 #define CLOCK_CHANGES 64u
 static struct {
 	uint64_t row[5];
@@ -61,7 +61,7 @@ static unsigned clock_changes_taken; /* writer thread */
 static _Atomic uint64_t new_clock_from;
 static uint64_t clock_written; /* the change that chunks were ended for; writer thread */
 
-#define CLOCK_TRIES 4
+#define CLOCK_TRIES 8 /* the reading with the narrowest bracket is kept */
 
 static void set_state(enum tracer_state to)
 {
@@ -502,13 +502,18 @@ void tracer_read_clocks(uint64_t row[5], enum bst_enum when)
 
 void tracer_clock_changes(enum bst_enum when)
 {
-	unsigned at = atomic_fetch_add(&clock_changes_made, 1) % CLOCK_CHANGES;
+	unsigned made = atomic_load(&clock_changes_made), at;
 
-	if (atomic_load(&clock_changes[at].ready))
-		return;
-	tracer_read_clocks(clock_changes[at].row, when);
 	if (when == BST_ENUM_CLOCK_REASON_AFTER_CHANGE)
 		atomic_store(&new_clock_from, actbuf_completions() + 1);
+	do {
+		at = made % CLOCK_CHANGES;
+		if (atomic_load(&clock_changes[at].ready)) {
+			loss_add(BST_ENUM_LOSS_OTHER, 1);
+			return;
+		}
+	} while (!atomic_compare_exchange_weak(&clock_changes_made, &made, made + 1));
+	tracer_read_clocks(clock_changes[at].row, when);
 	atomic_store_explicit(&clock_changes[at].ready, 1, memory_order_release);
 }
 
