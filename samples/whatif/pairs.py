@@ -77,7 +77,11 @@ def captured(step):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step()
-    return graph.replay
+
+    def replay(held=step):  # the graph reads and writes tensors that only the step holds
+        graph.replay()
+
+    return replay
 
 
 # --- pairs -------------------------------------------------------------------------------------
