@@ -355,9 +355,9 @@ def torch_row(which, launcher=(), files=1, workers=0, limit_s=150):
 
 
 def split_parent(traced):
-    """Kernels of the process with the most, and of the others."""
+    """Kernels of the process that has the model, and of the others."""
     each = [collections.Counter(demangled(t.kernel_name(r)) for r in t["run"]) for t in traced.with_kernels]
-    each.sort(key=lambda c: ("gemm" not in " ".join(c) and "cutlass" not in " ".join(c), -sum(c.values())))
+    each.sort(key=lambda c: ("layer_norm" not in " ".join(c), -sum(c.values())))
     return (each[0] if each else collections.Counter()), sum(each[1:], collections.Counter())
 
 
@@ -561,7 +561,7 @@ def build(wanted):
         nvcc("runtime-shared", "runtime.cu", "--cudart", "shared"), nvcc("runtime-static", "runtime.cu", "--cudart", "static"),
         nvcc("runtime-ptds", "runtime.cu", "--cudart", "shared", *streams), nvcc("runtime-ptds-static", "runtime.cu", "--cudart", "static", *streams),
         nvcc("plugin.so", "runtime.cu", "--cudart", "shared", "-DPLUGIN", "--shared", "-Xcompiler", "-fPIC"),
-        nvcc("driver", "driver.cu", "--cudart", "none", "-lcuda"), nvcc("groups", "groups.cu", "--cudart", "shared"),
+        nvcc("driver", "driver.cu", "-lcuda"), nvcc("groups", "groups.cu", "--cudart", "shared"),
         nvcc("graph", "graph.cu", "--cudart", "shared", "-rdc=true", "-lcudadevrt"),
         ["cc", "-o", work / "loader", DOORS / "loader.c", "-ldl"],
     ]
