@@ -15,6 +15,7 @@
 #include "log.h"
 #include "loss.h"
 #include "recorder.h"
+#include "rival.h"
 #include "sampler.h"
 #include "session.h"
 #include "tracer_cupti.h"
@@ -345,10 +346,20 @@ static void set_attributes(void)
 		cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
 }
 
+static void give_way_to(const char *rival)
+{
+	snprintf(reason, sizeof(reason), "left to %s, which cannot share it", rival);
+}
+
 static enum tracer_state begin(const char *wanted_library)
 {
+	const char *rival = rival_loaded();
 	CUptiResult result;
 
+	if (rival) {
+		give_way_to(rival);
+		return TRACER_TAKEN;
+	}
 	if (cupti_load(&cupti, wanted_library, reason, sizeof(reason)) != 0)
 		return TRACER_OFF;
 	if (actbuf_init() != 0) {
@@ -575,6 +586,23 @@ void tracer_stop(void)
 		if (!share_wants_kind(kinds[i]))
 			cupti.cuptiActivityDisable(kinds[i]);
 	disable_callbacks();
+}
+
+/* Its records and callbacks end here. What CUPTI still holds comes back as long as nobody registers other functions. */
+void tracer_give_way(struct output *output)
+{
+	const char *rival = tracer_state() == TRACER_ON ? rival_came() : NULL;
+
+	if (!rival)
+		return;
+	tracer_flush(false);
+	tracer_drain(output);
+	tracer_stop();
+	sampler_end();
+	cupti.cuptiUnsubscribe(subscriber);
+	give_way_to(rival);
+	log_line("CUPTI is %s: from here on device times are not recorded", reason);
+	set_state(TRACER_TAKEN);
 }
 
 void tracer_forget(bool parent_used_cuda)

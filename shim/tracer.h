@@ -46,6 +46,12 @@ void tracer_drain(struct output *output);
 /* Stops callbacks and activities without finalizing CUPTI. Writer thread. */
 void tracer_stop(void);
 
+/*
+ * Leaves CUPTI to a profiler inside the program that came after us and cannot share it (rival.h), if there is one: the state is then
+ * TRACER_TAKEN. Writer thread.
+ */
+void tracer_give_way(struct output *output);
+
 /* Nothing is drained any more: buffers are the application's profiler's alone. Writer thread, last. */
 void tracer_end(void);
 
