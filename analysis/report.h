@@ -8,6 +8,7 @@
 
 #include "ceilings.h"
 #include "classes.h"
+#include "collectives.h"
 #include "leaf.h"
 #include "measure.h"
 #include "roofline.h"
@@ -218,6 +219,7 @@ struct device_report {
 	struct whatif whatif;
 	struct advice *advice; /* largest saving first */
 	size_t advice_count;
+	struct collective_list collectives; /* begins as window.begin_ns */
 };
 
 struct loss_report {
@@ -262,6 +264,7 @@ struct report {
 	struct process_report *processes;
 	size_t process_count;
 	unsigned failures; /* traces with damage inside: exit status 1 */
+	struct collectives_report collectives; /* of the ranks, beside each other */
 };
 
 void report_init(struct report *report);

@@ -13,6 +13,7 @@
 #include "parts.h"
 #include "printable.h"
 #include "quantity.h"
+#include "report_collectives.h"
 #include "report_kernels.h"
 #include "report_roofline.h"
 #include "table.h"
@@ -705,6 +706,7 @@ void report_text_print(const struct report *report, const struct view *view,
 
 	if (device_total(report, view) > 1)
 		print_summary(report, view, terminal);
+	report_collectives_print(report, terminal);
 	for (size_t i = 0; i < report->process_count; i++) {
 		if (!view_has_process(view, &report->processes[i]))
 			continue;
