@@ -495,14 +495,16 @@ def some_counted(path):
 
 # --- versions ---------------------------------------------------------------------------------------------------------------------
 
-def versions():
-    code = """
+VERSIONS = """
 import importlib.metadata as m
 for p in ("torch", "triton", "jax", "jaxlib", "cupy-cuda13x", "cupy-cuda12x", "numba", "numba-cuda", "nvidia-nccl-cu13"):
     try: print(p, m.version(p))
     except m.PackageNotFoundError: pass
 """
-    found = dict(line.split() for line in execute([PYTHON, "-c", code], 30)[1].splitlines())
+
+
+def versions():
+    found = dict(line.split() for line in execute([PYTHON, "-c", VERSIONS], 60)[1].splitlines())
     out = execute([options.nvcc, "--version"], 20)[1] if options.nvcc else ""
     found["cuda"] = (re.search(r"release ([\d.]+)", out) or [None, "?"])[1]
     return found
