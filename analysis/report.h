@@ -206,6 +206,7 @@ struct device_report {
 	struct ceilings peaks;    /* derived from the attributes: what labels and _pct are of */
 	struct ceilings ceilings; /* what headroom is told by: calibrated ones over the same */
 	bool shared;
+	bool mps, mig; /* contexts go through MPS; it is an instance of a GPU */
 	struct window whole, steady;
 	struct steps steps;
 	struct verdict verdict;

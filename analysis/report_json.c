@@ -348,6 +348,8 @@ static json_t *device_of(const struct device_report *device, const struct proces
 			 json_text(process->driver_version ? driver : NULL), "cupti",
 			 json_text(process->cupti), "shared", (int)device->shared, "ceilings",
 			 ceilings_of(device), "clock_mhz", json_measure(&clock_mhz));
+	json_object_set_new(json, "mps", json_boolean(device->mps));
+	json_object_set_new(json, "mig", json_boolean(device->mig));
 	json_object_set_new(json, "sm_clock_mhz", json_measure(&sm_clock_mhz));
 	json_object_set_new(json, "whole", window_of(&device->whole));
 	json_object_set_new(json, "steady", steady_of(device));

@@ -7,7 +7,7 @@ import subprocess
 
 from lib import SHIM, as_alone, check, equal, folder, main, need, need_sim, run, same_calls
 
-need_sim("by_handle", "launch_loop")
+need_sim("by_handle", "launch_loop", "play")
 need("gcc")
 
 
@@ -39,6 +39,26 @@ def one_that_came_first_has_cupti():
     result = compare("early=1").says(1, "cuptiSubscribe")
     trace = hooks_are_there(result, 800)
     equal((trace.meta["cupti.state"], len(trace["run"])), ("taken", 0), "cupti.state, kernels")
+
+
+def records_that_another_took_are_missed():
+    """It registers for CUPTI's buffers without a word: none of ours comes back."""
+    result = run("by_handle", "subscribe=0", "late=1", "pause=800", env={"BY_HANDLE_LIBRARY": "libm.so.6"}).says(1, "CUPTI was taken")
+    equal(result.status, 0, "exit status")
+    trace = hooks_are_there(result, 1200)
+    equal(trace.meta["cupti.state"], "taken", "cupti.state")
+    check("another profiler" in trace.meta["cupti.reason"], trace.meta["cupti.reason"])
+    equal(len(trace["run"]), 400, "kernels, those before it came")
+
+
+def a_kernel_of_seconds_is_not_taken_for_it():
+    """Thousands of launches queue behind a long kernel, whose buffer does not come back before its end."""
+    program = folder("long") / "program"
+    program.write_text("launch long 0\nrepeat 3000\nlaunch short 0\nend\ndevice_sync\n")
+    script = "kernel long duration=3s\nkernel short duration=1us\nqueue_depth 100000\n"
+    result = run("play", program, script=script).says(0)
+    trace = result.trace().sound().lossless()
+    equal((trace.meta["cupti.state"], len(trace["run"])), ("on", 3001), "cupti.state, kernels")
 
 
 def proton_is_given_way_to_before_it_starts():
@@ -79,5 +99,6 @@ def two_copies_are_one_tracer():
         same_calls(trace, result.truth())
 
 
-main(one_that_came_first_has_cupti, proton_is_given_way_to_before_it_starts, proton_is_given_way_to_when_it_comes_later,
+main(one_that_came_first_has_cupti, records_that_another_took_are_missed, a_kernel_of_seconds_is_not_taken_for_it,
+     proton_is_given_way_to_before_it_starts, proton_is_given_way_to_when_it_comes_later,
      yielding_leaves_it_all, two_copies_are_one_tracer)
