@@ -45,8 +45,9 @@ struct rank_collectives {
 
 struct collectives_report {
 	bool known;
-	const char *reason; /* why not, although several ranks ran some; static words, NULL if there is nothing to say */
-	uint64_t count;     /* on each rank, in the steady parts */
+	const char *
+		reason; /* why not, although several ranks ran some; static words, NULL if there is nothing to say */
+	uint64_t count; /* on each rank, in the steady parts */
 	struct rank_collectives *rank;
 	size_t rank_count;
 	size_t slowest; /* index of `rank`; rank_count: none stands out */

@@ -264,7 +264,7 @@ struct report {
 	struct verdict verdict; /* over all processes and devices */
 	struct process_report *processes;
 	size_t process_count;
-	unsigned failures; /* traces with damage inside: exit status 1 */
+	unsigned failures;                     /* traces with damage inside: exit status 1 */
 	struct collectives_report collectives; /* of the ranks, beside each other */
 };
 

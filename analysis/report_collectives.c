@@ -70,8 +70,8 @@ static void print_slowest(const struct report *report, const struct terminal *te
 
 void report_collectives_print(const struct report *report, const struct terminal *terminal)
 {
-	static const char *const headings[] = {">rank", ">pid",     ">device",
-					       ">each", ">waiting", ">transfer", NULL};
+	static const char *const headings[] = {">rank",    ">pid",      ">device", ">each",
+					       ">waiting", ">transfer", NULL};
 	const struct collectives_report *c = &report->collectives;
 	struct table table;
 

@@ -432,12 +432,11 @@ static json_t *collectives_of(const struct report *report)
 
 	for (size_t r = 0; c->known && r < c->rank_count; r++)
 		json_array_append_new(ranks, rank_of(report, &c->rank[r]));
-	return json_pack("{s:o, s:o, s:o, s:o}", "count",
-			 c->known ? json_count(c->count) : json_null(), "reason",
-			 json_text(c->reason), "ranks", ranks, "slowest",
-			 c->known && c->slowest < c->rank_count
-				 ? rank_of(report, &c->rank[c->slowest])
-				 : json_null());
+	return json_pack(
+		"{s:o, s:o, s:o, s:o}", "count", c->known ? json_count(c->count) : json_null(),
+		"reason", json_text(c->reason), "ranks", ranks, "slowest",
+		c->known && c->slowest < c->rank_count ? rank_of(report, &c->rank[c->slowest])
+						       : json_null());
 }
 
 int report_json_print(const struct report *report, const struct view *view, FILE *out)

@@ -185,11 +185,13 @@ static void print_device(const struct device_report *device, const struct proces
 		     "Something else used this GPU during the run: counter evidence and the split of idle "
 		     "time are withheld.");
 	if (device->mps)
-		warn(terminal, "Run under MPS: kernels of other processes may run beside these and make "
-			       "them longer, and a limit on SMs makes the GPU smaller.");
+		warn(terminal,
+		     "Run under MPS: kernels of other processes may run beside these and make "
+		     "them longer, and a limit on SMs makes the GPU smaller.");
 	if (device->mig)
-		warn(terminal, "An instance of a GPU (MIG): its memory and caches have a part of the "
-			       "GPU's throughput, peaks are those that the driver tells.");
+		warn(terminal,
+		     "An instance of a GPU (MIG): its memory and caches have a part of the "
+		     "GPU's throughput, peaks are those that the driver tells.");
 	free(name);
 }
 

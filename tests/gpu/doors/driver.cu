@@ -34,8 +34,8 @@ static const char ptx[] = R"(
 }
 )";
 
-typedef CUresult (*launch_function)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **,
-				    void **);
+typedef CUresult (*launch_function)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
+				    unsigned, unsigned, CUstream, void **, void **);
 
 struct array {
 	CUdeviceptr data;
@@ -102,7 +102,8 @@ static void every_way(void)
 	launch_ex(&a, 50);
 	CHECK(!driver);
 	launch((launch_function)dlsym(driver, "cuLaunchKernel"), a.bump, &a, 25);
-	CHECK(cuGetProcAddress("cuLaunchKernel", &by_address, 7000, CU_GET_PROC_ADDRESS_DEFAULT, &found));
+	CHECK(cuGetProcAddress("cuLaunchKernel", &by_address, 7000, CU_GET_PROC_ADDRESS_DEFAULT,
+			       &found));
 	launch((launch_function)by_address, a.bump, &a, 25);
 	CHECK(cuLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
 	CHECK(cuLibraryGetKernel(&kernel, library, "bump"));

@@ -62,7 +62,8 @@ static cudaGraph_t capture(const struct arrays *v, cudaStream_t stream)
 	CHECK(cudaEventRecord(back, other));
 	CHECK(cudaStreamWaitEvent(stream, back, 0));
 	join<<<N / BLOCK, BLOCK, 0, stream>>>(v->a, v->b, v->sum);
-	CHECK(cudaMemcpyAsync(v->scratch, v->sum, N * sizeof(int), cudaMemcpyDeviceToDevice, stream));
+	CHECK(cudaMemcpyAsync(v->scratch, v->sum, N * sizeof(int), cudaMemcpyDeviceToDevice,
+			      stream));
 	CHECK(cudaStreamEndCapture(stream, &graph));
 	return graph;
 }
@@ -125,7 +126,8 @@ struct counts {
 	int round, loop;
 };
 
-extern "C" __global__ void decide(struct counts *c, cudaGraphConditionalHandle even, cudaGraphConditionalHandle again)
+extern "C" __global__ void decide(struct counts *c, cudaGraphConditionalHandle even,
+				  cudaGraphConditionalHandle again)
 {
 	cudaGraphSetConditional(even, c->round++ % 2 == 0);
 	cudaGraphSetConditional(again, 1);
@@ -155,7 +157,8 @@ extern "C" __global__ void parent(int *v)
 		child<<<1, 32>>>(v);
 }
 
-static cudaGraphNode_t kernel_node(cudaGraph_t graph, const cudaGraphNode_t *after, void *function, int threads, void **args)
+static cudaGraphNode_t kernel_node(cudaGraph_t graph, const cudaGraphNode_t *after, void *function,
+				   int threads, void **args)
 {
 	cudaKernelNodeParams params = {};
 	cudaGraphNode_t node;
@@ -168,7 +171,8 @@ static cudaGraphNode_t kernel_node(cudaGraph_t graph, const cudaGraphNode_t *aft
 	return node;
 }
 
-static cudaGraph_t conditional_node(cudaGraph_t graph, cudaGraphNode_t *node, cudaGraphConditionalHandle handle,
+static cudaGraph_t conditional_node(cudaGraph_t graph, cudaGraphNode_t *node,
+				    cudaGraphConditionalHandle handle,
 				    enum cudaGraphConditionalNodeType type)
 {
 	cudaGraphNodeParams params = {};
@@ -202,8 +206,10 @@ static void conditional(void)
 	void *deciding[] = {&c, &even, &again}, *adding[] = {&v}, *looping[] = {&v, &c, &again};
 
 	node = kernel_node(graph, NULL, (void *)decide, 1, deciding);
-	kernel_node(conditional_node(graph, &node, even, cudaGraphCondTypeIf), NULL, (void *)if_body, 64, adding);
-	kernel_node(conditional_node(graph, &node, again, cudaGraphCondTypeWhile), NULL, (void *)while_body, 64, looping);
+	kernel_node(conditional_node(graph, &node, even, cudaGraphCondTypeIf), NULL,
+		    (void *)if_body, 64, adding);
+	kernel_node(conditional_node(graph, &node, again, cudaGraphCondTypeWhile), NULL,
+		    (void *)while_body, 64, looping);
 	CHECK(cudaGraphInstantiate(&exec, graph, 0));
 	for (int i = 0; i < ROUNDS; i++)
 		CHECK(cudaGraphLaunch(exec, 0));

@@ -26,7 +26,8 @@ extern "C" __global__ void two_blocks(int *v)
 	if (threadIdx.x == 0)
 		mine = blockIdx.x;
 	cluster.sync();
-	v[blockIdx.x * blockDim.x + threadIdx.x] += *cluster.map_shared_rank(&mine, cluster.block_rank() ^ 1);
+	v[blockIdx.x * blockDim.x + threadIdx.x] +=
+		*cluster.map_shared_rank(&mine, cluster.block_rank() ^ 1);
 	cluster.sync();
 }
 
@@ -43,7 +44,8 @@ static void cooperative(int *v, int *w)
 	cudaLaunchAttribute attribute = {};
 
 	for (int i = 0; i < 40; i++)
-		CHECK(cudaLaunchCooperativeKernel((const void *)whole_grid, dim3(BLOCKS), dim3(BLOCK), args, 0, 0));
+		CHECK(cudaLaunchCooperativeKernel((const void *)whole_grid, dim3(BLOCKS),
+						  dim3(BLOCK), args, 0, 0));
 	attribute.id = cudaLaunchAttributeCooperative;
 	attribute.val.cooperative = 1;
 	config.gridDim = dim3(BLOCKS);

@@ -26,7 +26,8 @@ static void with_api(int *v, cudaStream_t stream)
 	config.gridDim = dim3(N / BLOCK);
 	config.blockDim = dim3(BLOCK);
 	config.stream = stream;
-	CHECK(cudaLaunchKernel((const void *)twice, config.gridDim, config.blockDim, args, 0, stream));
+	CHECK(cudaLaunchKernel((const void *)twice, config.gridDim, config.blockDim, args, 0,
+			       stream));
 	CHECK(cudaLaunchKernelExC(&config, (const void *)add_one, args));
 	launched("twice", 1);
 	launched("add_one", 1);
