@@ -348,6 +348,8 @@ static json_t *device_of(const struct device_report *device, const struct proces
 			 json_text(process->driver_version ? driver : NULL), "cupti",
 			 json_text(process->cupti), "shared", (int)device->shared, "ceilings",
 			 ceilings_of(device), "clock_mhz", json_measure(&clock_mhz));
+	json_object_set_new(json, "mps", json_boolean(device->mps));
+	json_object_set_new(json, "mig", json_boolean(device->mig));
 	json_object_set_new(json, "sm_clock_mhz", json_measure(&sm_clock_mhz));
 	json_object_set_new(json, "whole", window_of(&device->whole));
 	json_object_set_new(json, "steady", steady_of(device));
@@ -411,6 +413,32 @@ static json_t *process_of(const struct process_report *process, const struct vie
 			 coverage_of(&process->coverage), "devices", devices);
 }
 
+static json_t *rank_of(const struct report *report, const struct rank_collectives *rank)
+{
+	const struct process_report *process = &report->processes[rank->process];
+
+	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "rank",
+			 json_text(process->rank && *process->rank ? process->rank : NULL), "pid",
+			 process->pid ? json_count(process->pid) : json_null(), "device",
+			 (int)process->devices[rank->device].index, "total_ns",
+			 json_count(rank->total_ns), "waiting_ns", json_count(rank->waiting_ns),
+			 "transfer_ns", json_count(rank->total_ns - rank->waiting_ns));
+}
+
+static json_t *collectives_of(const struct report *report)
+{
+	const struct collectives_report *c = &report->collectives;
+	json_t *ranks = json_array();
+
+	for (size_t r = 0; c->known && r < c->rank_count; r++)
+		json_array_append_new(ranks, rank_of(report, &c->rank[r]));
+	return json_pack(
+		"{s:o, s:o, s:o, s:o}", "count", c->known ? json_count(c->count) : json_null(),
+		"reason", json_text(c->reason), "ranks", ranks, "slowest",
+		c->known && c->slowest < c->rank_count ? rank_of(report, &c->rank[c->slowest])
+						       : json_null());
+}
+
 int report_json_print(const struct report *report, const struct view *view, FILE *out)
 {
 	json_t *processes = json_array(), *root;
@@ -419,8 +447,9 @@ int report_json_print(const struct report *report, const struct view *view, FILE
 	for (size_t i = 0; i < report->process_count; i++)
 		if (view_has_process(view, &report->processes[i]))
 			json_array_append_new(processes, process_of(&report->processes[i], view));
-	root = json_pack("{s:s, s:o, s:o}", "schema", "boundshim.report/1", "verdict",
-			 json_verdict(&report->verdict), "processes", processes);
+	root = json_pack("{s:s, s:o, s:o, s:o}", "schema", "boundshim.report/1", "verdict",
+			 json_verdict(&report->verdict), "processes", processes, "collectives",
+			 report->process_count > 1 ? collectives_of(report) : json_null());
 	status = json_write(root, out);
 	json_decref(root);
 	return status;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "elder.h"
 #include "session.h"
 
 #ifndef BOUNDSHIM_VERSION
@@ -39,6 +40,10 @@ __attribute__((constructor)) static void loaded(void)
 
 	if (getauxval(AT_SECURE) || (mode && strcmp(mode, "off") == 0))
 		return;
+	if (elder_symbol("boundshim_version")) {
+		session_stop();
+		return;
+	}
 	session_prepare();
 	ask_to_be_loaded();
 }
@@ -46,6 +51,10 @@ __attribute__((constructor)) static void loaded(void)
 /* Called by the driver once, inside cuInit, where CUDA_INJECTION64_PATH names us. 1 = fine. */
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
+	int (*elder)(void) = (int (*)(void))elder_symbol("InitializeInjection");
+
+	if (elder)
+		return elder();
 	session_injected();
 	return 1;
 }
