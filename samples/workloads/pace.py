@@ -1,4 +1,5 @@
 """Repeats a step for about so many seconds, without a wait in between, as a training loop does. What a program prints must not depend on how often."""
+import sys
 import time
 
 WARM_UP, TIMED, LEAST = 2, 3, 8
@@ -19,6 +20,7 @@ def timed(step, count, wait):
 
 
 def repeat(step, seconds, wait=on_gpu, least=LEAST):
-    """Warms up, times some steps, then calls step() as often as fits into `seconds`, at least so often."""
+    """Warms up, times some steps, then calls step() as often as fits into `seconds`, at least so often. Says on stderr how long one took."""
     timed(step, WARM_UP, wait)
-    timed(step, max(least, round(seconds / timed(step, TIMED, wait))), wait)
+    count = max(least, round(seconds / timed(step, TIMED, wait)))
+    print(f"a step takes {timed(step, count, wait) * 1e6:.1f} us", file=sys.stderr)
