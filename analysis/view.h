@@ -12,7 +12,7 @@ struct view {
 	bool one_process;
 	uint64_t process; /* its pid */
 	bool one_device;
-	unsigned device; /* its index */
+	unsigned device;            /* its index */
 	const struct gpu_model *on; /* whose roofs to predict under; NULL = none */
 };
 

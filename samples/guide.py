@@ -107,7 +107,8 @@ def compared(claim):
 
 
 def named(run, pattern):
-    return next((k for k in run["kernels"] if re.search(rf"(\b|_){pattern}\b", k["name"]) or re.search(pattern, k["short_name"])), None)
+    word = re.compile(rf"(?<![0-9A-Za-z]){pattern}(?![0-9A-Za-z])")
+    return next((k for k in run["kernels"] if word.search(k["name"]) or word.search(k["short_name"])), None)
 
 
 def matmul():
