@@ -242,7 +242,8 @@ bool whatif_worth(const struct whatif *w, enum change_kind kind)
 	const struct change_report *change = &w->change[kind];
 
 	return change->known && (change->step.value <= (1 - WHATIF_WORTH) * w->base_ns ||
-				 change->step.low <= (1 - 2 * WHATIF_WORTH) * w->base_ns);
+				 (change->step.value < w->base_ns &&
+				  change->step.low <= (1 - 2 * WHATIF_WORTH) * w->base_ns));
 }
 
 bool whatif_fuse_is_compiled(const struct whatif *w)
