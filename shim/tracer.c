@@ -463,6 +463,9 @@ void tracer_flush(bool forced)
 
 	if (tracer_state() != TRACER_ON)
 		return;
+	/* at the end of our window the program's own profiler goes on: records without an end are not for it */
+	if (atomic_load(&stopped) && share_wants_buffers())
+		forced = false;
 	result = cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 	if (result != CUPTI_SUCCESS)
 		degrade("cuptiActivityFlushAll", result, "device times may be missing");
