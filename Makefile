@@ -169,9 +169,8 @@ fuzz-replay: ## replay the fuzz corpus under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory VARIANT=asan replayers
 	$(Q)BUILD=build/asan scripts/fuzz-replay
 
-test-gpu: all ## run the tests that need a GPU (tests/gpu/README.md)
-	$(Q)failed=0; for t in run frameworks.py torch_profiler.py two_gpus.py; do \
-		tests/gpu/$$t || [ $$? -eq 77 ] || failed=1; done; exit $$failed
+test-gpu: all ## run the tests that need a GPU, all or part I/N with SHARD=I/N (tests/gpu/README.md)
+	$(Q)tests/gpu/shard $(SHARD)
 
 portable: ## build in build/portable with jansson, zlib and libstdc++ linked in
 	$(Q)$(MAKE) --no-print-directory VARIANT=portable all

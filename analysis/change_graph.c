@@ -34,10 +34,11 @@
 #define LOOP_WORST_NS 30000.0
 
 /* torch.compile(mode="reduce-overhead"): its Python round the graphs of the forward and the backward
- * pass, guards and the copies of inputs. */
-#define TREES_BEST_NS 50000.0
-#define TREES_LIKELY_NS 150000.0
-#define TREES_WORST_NS 400000.0
+ * pass and the copies of inputs, beside what compiled code costs; in units of an eager operation.
+ * An MLP's training on an H200 took as long with it as without (samples/h200/whatif.txt). */
+#define TREES_BEST 3.0
+#define TREES_LIKELY 9.0
+#define TREES_WORST 18.0
 
 /* The run of calls that one graph takes the place of. */
 struct segment {
@@ -110,11 +111,13 @@ static uint32_t *loop_calls(const struct change *c, const uint32_t *step, size_t
 static void open_segment(struct change *c, struct stretch_call *call, bool model, bool loop)
 {
 	double own = change_pick(c, LAUNCH_BEST_NS, LAUNCH_LIKELY_NS, LAUNCH_WORST_NS);
-	double host = model ? change_pick(c, TREES_BEST_NS, TREES_LIKELY_NS, TREES_WORST_NS)
-			    : change_pick(c, LOOP_BEST_NS, LOOP_LIKELY_NS, LOOP_WORST_NS);
+	double host = change_pick(c, LOOP_BEST_NS, LOOP_LIKELY_NS, LOOP_WORST_NS);
+	double trees = change_pick(c, TREES_BEST, TREES_LIKELY, TREES_WORST) * c->scene->unit_ns;
 
-	if (loop && c->bound == BOUND_WORST)
-		host = fmax(host, call->host_ns);
+	if (model && loop)
+		host = call->host_ns + trees;
+	else if ((loop && c->bound == BOUND_WORST) || change_is_loading(c, call))
+		host = call->host_ns;
 	call->own_ns = own;
 	call->host_ns = model && loop ? host : fmin(call->host_ns, host);
 	call->room = STRETCH_NONE;
@@ -162,7 +165,8 @@ static void capture(struct change *c, const struct scope *scope)
 		c->touched += call->klass == BST_ENUM_CLASS_LAUNCH;
 		if (call->op != STRETCH_NONE)
 			change_blame(c, &s->op[call->op], call->host_ns + call->own_ns);
-		if (open.first == STRETCH_NONE || begins) {
+		/* Data is made outside of a graph, and before it. */
+		if (open.first == STRETCH_NONE || begins || change_is_loading(c, call)) {
 			open.first = i;
 			open_segment(c, call, scope->model, begins);
 		} else {

@@ -76,7 +76,8 @@ void change_sync(struct change *c)
 		change_limit_call(call,
 				  op ? change_pick(c, 0, ASYNC_CALL_NS / 2, ASYNC_CALL_NS)
 				     : change_pick(c, 0, 0, call->own_ns),
-				  call->host_ns);
+				  /* the operation that asked for the value goes with it */
+				  fmax(call->host_ns - change_pick(c, op ? c->scene->unit_ns : 0, 0, 0), 0));
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "label.h"
 #include "outliers.h"
 #include "printable.h"
+#include "projection.h"
 #include "whatif.h"
 
 static json_t *leaves_of(const struct window *window)
@@ -146,13 +147,49 @@ static json_t *kernel_of(const struct kernel_report *kernel)
 	return json;
 }
 
+static json_t *kernel_on(const struct kernel_report *kernel, const struct device_report *device,
+			 const struct ceilings *there)
+{
+	struct projection p = projection_of(kernel, &device->peaks, there);
+
+	if (!p.known)
+		return json_null();
+	return json_pack("{s:s, s:s, s:o}", "roof_here", ceiling_name(p.here), "roof",
+			 ceiling_name(p.there), "time", json_measure(&p.time));
+}
+
 static json_t *kernels_of(const struct device_report *device, const struct view *view)
 {
 	json_t *list = json_array();
+	struct ceilings there = {0};
 
-	for (size_t i = 0; i < device->kernel_count && (!view->top || i < view->top); i++)
-		json_array_append_new(list, kernel_of(&device->kernels[i]));
+	if (view->on)
+		there = ceilings_derive(&view->on->attributes);
+	for (size_t i = 0; i < device->kernel_count && (!view->top || i < view->top); i++) {
+		json_t *kernel = kernel_of(&device->kernels[i]);
+
+		if (view->on)
+			json_object_set_new(kernel, "on",
+					    kernel_on(&device->kernels[i], device, &there));
+		json_array_append_new(list, kernel);
+	}
 	return list;
+}
+
+/* The prediction for another GPU; its own peaks by name. */
+static json_t *device_on(const struct device_report *device, const struct gpu_model *on)
+{
+	struct ceilings there = ceilings_derive(&on->attributes);
+	struct projection_sum sum = projection_sum(device, &there);
+	json_t *peaks = json_object();
+
+	for (unsigned i = 0; i < CEILING_COUNT; i++)
+		json_object_set_new(peaks, ceiling_name((enum ceiling)i),
+				    json_measure(&there.of[i].measure));
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", on->name, "words",
+			 on->words, "source", on->source, "peaks", peaks, "covered",
+			 json_number(sum.covered), "moved", json_number(sum.moved), "time",
+			 json_measure(&sum.time));
 }
 
 static json_t *copies_of(const struct device_report *device)
@@ -355,6 +392,8 @@ static json_t *device_of(const struct device_report *device, const struct proces
 	json_object_set_new(json, "steady", steady_of(device));
 	json_object_set_new(json, "verdict", json_verdict(&device->verdict));
 	json_object_set_new(json, "kernels", kernels_of(device, view));
+	if (view->on)
+		json_object_set_new(json, "on", device_on(device, view->on));
 	json_object_set_new(json, "classes", classes_of(device));
 	json_object_set_new(json, "copies", copies_of(device));
 	json_object_set_new(json, "counters", counters_of(&device->counters));

@@ -15,6 +15,7 @@
 #include "quantity.h"
 #include "report_collectives.h"
 #include "report_kernels.h"
+#include "report_projection.h"
 #include "report_roofline.h"
 #include "table.h"
 
@@ -615,11 +616,13 @@ static void print_device_block(const struct device_report *device,
 		return;
 	if (view->roofline) {
 		report_roofline_print(device, view, terminal);
+		report_projection_print(device, view, terminal);
 		return;
 	}
 	fputc('\n', terminal->out);
 	print_pillars(window, terminal);
 	report_kernels_print(device, view, terminal);
+	report_projection_print(device, view, terminal);
 	print_gaps(device, view, terminal);
 	print_copies(device, view, terminal);
 	print_advice(device, terminal);
