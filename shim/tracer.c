@@ -596,8 +596,8 @@ void tracer_stop(void)
 }
 
 /*
- * To leave CUPTI now would not help it: Proton brings a libcupti of its own, which is refused even after cuptiUnsubscribe, as long as
- * ours is attached (CUDA 13.0 beside 12.8), and cuptiFinalize is no way out of a program that runs.
+ * To leave CUPTI now would not help it: Proton, which brings a libcupti of its own, was refused even after cuptiUnsubscribe on ours
+ * (H200, driver 580, 13.0 beside Triton's 12.8), and cuptiFinalize is no way out of a program that runs.
  */
 void tracer_notice_rival(void)
 {
