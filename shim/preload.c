@@ -54,8 +54,7 @@ static bool is_under_tool(void)
 			return true;
 	/* what Nsight Compute gives its programs, then what it and others preload */
 	return getenv("NV_TPS_LAUNCH_TOKEN") ||
-	       (preload &&
-		(strstr(preload, "TreeLauncher") || strstr(preload, "ToolsInjection")));
+	       (preload && (strstr(preload, "TreeLauncher") || strstr(preload, "ToolsInjection")));
 }
 
 __attribute__((constructor)) static void loaded(void)
