@@ -605,10 +605,11 @@ void tracer_notice_rival(void)
 
 	if (!rival || *reason)
 		return;
-	snprintf(reason, sizeof(reason),
-		 "%s came after it and will be refused: BOUNDSHIM_CUPTI_YIELD=1 leaves CUPTI to it, and so does "
-		 "loading it before CUDA is used",
-		 rival);
+	snprintf(
+		reason, sizeof(reason),
+		"%s came after it and will be refused: BOUNDSHIM_CUPTI_YIELD=1 leaves CUPTI to it, and so does "
+		"loading it before CUDA is used",
+		rival);
 	log_line("CUPTI has one user: %s", reason);
 	atomic_fetch_add_explicit(&news, 1, memory_order_relaxed);
 }
