@@ -71,7 +71,9 @@ static void look_at_names(struct scene *scene)
 		scene->python |=
 			name && kernel_name_has(name, "at::native|c10::|^triton_|at_cuda_detail");
 		scene->training |=
-			name && kernel_name_has(name, "backward|Backward|bprop|dgrad|wgrad|multi_tensor_apply");
+			name &&
+			kernel_name_has(name,
+					"backward|Backward|bprop|dgrad|wgrad|multi_tensor_apply");
 	}
 }
 
