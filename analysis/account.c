@@ -20,7 +20,7 @@ int account_init(struct account *a)
 	a->now_ns = a->begin_ns;
 	a->past = malloc(PAST_GAPS * sizeof(*a->past));
 	a->kernel = calloc(a->label_count, sizeof(*a->kernel));
-	if (!a->past || !a->kernel) {
+	if (!a->past || !a->kernel || range_times_init(&a->range, a->ranges, a->device)) {
 		account_fini(a);
 		return -1;
 	}
@@ -39,6 +39,7 @@ void account_fini(struct account *a)
 	}
 	free(a->kernel);
 	free(a->past);
+	range_times_fini(&a->range);
 	idle_pieces_fini(&a->pieces);
 	a->kernel = NULL;
 	a->past = NULL;
@@ -152,6 +153,14 @@ static enum leaf slice_leaf(const struct account *a, enum active_kind kind, uint
 	return several ? decide(&sum).leaf : label->decision.leaf;
 }
 
+/* Time in which the device is busy and nothing begins or ends. */
+struct busy_slice {
+	uint64_t begin_ns, end_ns;
+	uint64_t steady_ns; /* of it in the steady window */
+	enum active_kind kind;
+	enum leaf leaf;
+};
+
 /* Splits `part` ns of the steady window equally between the operations that lead; what does not
  * divide goes to the first. */
 static void share_out(struct account *a, enum active_kind kind, uint64_t begin, uint64_t part,
@@ -175,6 +184,27 @@ static void share_out(struct account *a, enum active_kind kind, uint64_t begin, 
 	}
 }
 
+/* The same among the ranges that these operations were launched in, in the whole window too. */
+static void share_ranges(struct account *a, const struct busy_slice *slice, unsigned among)
+{
+	uint64_t whole = slice->end_ns - slice->begin_ns, steady = slice->steady_ns;
+	uint64_t whole_rest, steady_rest;
+
+	among = among ? among : 1;
+	whole_rest = whole % among;
+	steady_rest = steady % among;
+
+	for (unsigned i = 0; i < a->active_count; i++) {
+		const struct active_op *op = &a->active[i];
+
+		if (op->kind != slice->kind || op->from_ns > slice->begin_ns)
+			continue;
+		range_times_add(&a->range, op->range, slice->leaf, whole / among + whole_rest,
+				steady / among + steady_rest);
+		whole_rest = steady_rest = 0;
+	}
+}
+
 static void add_slice(struct account *a, uint64_t begin, uint64_t end)
 {
 	unsigned count[3] = {1, 1, 1};
@@ -187,6 +217,8 @@ static void add_slice(struct account *a, uint64_t begin, uint64_t end)
 	a->whole.busy_ns += end - begin;
 	if (kind != ACTIVE_COPY)
 		a->whole.kernel_ns += end - begin;
+	if (a->ranges)
+		share_ranges(a, &(struct busy_slice){begin, end, part, kind, leaf}, count[kind]);
 	if (!part)
 		return;
 	a->steady_window.leaf_ns[leaf] += part;
@@ -292,6 +324,11 @@ static void note_stretch(struct account *a, enum leaf leaf, uint64_t begin_ns, u
 	gap_note(&a->gap[leaf], &worst);
 }
 
+static uint32_t range_of(const struct launch *launch)
+{
+	return launch ? launch->range_node : RANGE_OUTSIDE;
+}
+
 static void add_gap(struct account *a, const struct idle_gap *from)
 {
 	uint64_t begin = from->begin_ns, sum = 0;
@@ -308,6 +345,8 @@ static void add_gap(struct account *a, const struct idle_gap *from)
 		uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns, piece->leaf);
 
 		add_idle_piece(a, piece, part, gap->log);
+		range_times_add(&a->range, range_of(gap->launch), piece->leaf,
+				piece->end_ns - piece->begin_ns, part);
 		sum += part;
 		if (i + 1 < a->pieces.count && piece[1].leaf == piece->leaf)
 			continue;
@@ -421,11 +460,13 @@ static void note_copy(struct account *a, const struct op *op, uint32_t row)
 
 /* Makes it active. A kernel waits for those of its stream that still run (programmatic dependent
  * launch). */
-static void activate(struct account *a, const struct op *op, uint32_t index)
+static void activate(struct account *a, const struct issued_op *issued, uint32_t index)
 {
+	const struct op *op = issued->op;
 	struct active_op active = {.end_ns = op->end_ns,
 				   .from_ns = op->begin_ns,
 				   .stream = op->stream,
+				   .range = range_of(issued->launch),
 				   .index = index,
 				   .kind = ACTIVE_COPY};
 
@@ -449,6 +490,7 @@ void account_add(struct account *a, const struct issued_op *issued)
 	const struct op *op = issued->op;
 	uint64_t gap_ns = 0;
 	uint32_t index;
+	bool steady;
 
 	if (op->begin_ns < a->now_ns)
 		return;
@@ -458,13 +500,16 @@ void account_add(struct account *a, const struct issued_op *issued)
 		add_gap_before(a, issued);
 	}
 	index = op->is_copy ? copy_row(a, op) : op->signature;
-	if (in_steady(a, op->begin_ns)) {
+	steady = in_steady(a, op->begin_ns);
+	if (a->ranges && issued->launch)
+		range_times_count(&a->range, issued->launch->range_serial, steady);
+	if (steady) {
 		if (op->is_copy)
 			note_copy(a, op, index);
 		else
 			note_kernel(a, issued, gap_ns);
 	}
-	activate(a, op, index);
+	activate(a, issued, index);
 	a->last_log = issued->log;
 	a->last_thread = issued->launch ? issued->launch->thread : 0;
 }

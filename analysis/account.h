@@ -8,6 +8,7 @@
 #include "gaps.h"
 #include "idle.h"
 #include "quantile.h"
+#include "range_times.h"
 #include "steps.h"
 
 /* Operations that a device runs at one time at most; CUDA's own limit is 128 grids. More are damage
@@ -43,6 +44,7 @@ struct active_op {
 	uint64_t end_ns;
 	uint64_t from_ns; /* counts from here on: an earlier kernel of its stream goes before */
 	uint64_t stream;
+	uint32_t range; /* node */
 	uint32_t index; /* signature, or row of the copy statistics */
 	enum active_kind {
 		ACTIVE_KERNEL,
@@ -68,6 +70,8 @@ struct account {
 	bool shared; /* others use the device: idle time is not split (rule 14) */
 	const struct blind *blind;
 	struct tracing_cost cost;
+	struct ranges *ranges; /* NULL where the trace has none */
+	unsigned device;
 	/* state */
 	uint64_t now_ns;
 	size_t steady_at, outlier_at;
@@ -88,6 +92,7 @@ struct account {
 	struct kernel_stat *kernel; /* by signature */
 	struct copy_stat copy[COPY_STATS];
 	unsigned copy_count;
+	struct range_times range;
 	struct gap_stat gap[LEAF_COUNT];
 	uint64_t crowded; /* operations beyond ACTIVE_LIMIT: not in the slices */
 };

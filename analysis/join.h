@@ -30,6 +30,7 @@ struct launch {
 	uint16_t op_device; /* of its last operation */
 	uint8_t klass;
 	uint8_t flags;
+	uint32_t range_node, range_serial; /* struct range_at: what the thread had open */
 };
 
 /*

@@ -56,6 +56,14 @@ static void note_pause(struct replay *r, const struct call *call)
 		*end = call->end_ns;
 }
 
+static void note_range(struct replay *r, struct launch *launch)
+{
+	struct range_at at = ranges_at(r->ranges, launch->thread);
+
+	launch->range_node = at.node;
+	launch->range_serial = at.serial;
+}
+
 static void remember(struct replay *r, const struct call *call, uint64_t span)
 {
 	struct launch launch = {
@@ -70,6 +78,8 @@ static void remember(struct replay *r, const struct call *call, uint64_t span)
 
 	if (call->thread)
 		thread_log_outer(&r->log[call->thread], call, &launch.begin_ns, &launch.end_ns);
+	if (r->ranges)
+		note_range(r, &launch);
 	if (issues(call))
 		holds_launch(&r->holds, call, &launch.hold);
 	join_add(&r->join, &launch);
@@ -175,8 +185,21 @@ static void take_op(struct replay *r, const struct op *op, uint64_t slack_ns)
 	account_add(r->account[op->device], &issued);
 }
 
+static bool has_ranges(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->chunk_count; i++)
+		if (trace->chunk[i].table == BST_TABLE_RANGE)
+			return true;
+	return false;
+}
+
 static int prepare(struct replay *r)
 {
+	if (has_ranges(r->trace)) {
+		r->ranges = ranges_create(&r->trace->vocabulary);
+		if (!r->ranges)
+			return -1;
+	}
 	r->log_count = (size_t)r->trace->vocabulary.threads.count + 1;
 	r->log = calloc(r->log_count, sizeof(*r->log));
 	r->log_end_ns = calloc(r->log_count, sizeof(*r->log_end_ns));
@@ -193,6 +216,8 @@ static int begin_accounts(struct replay *r, uint64_t begin_ns)
 			continue;
 		a->begin_ns = begin_ns;
 		a->blind = r->blind;
+		a->ranges = r->ranges;
+		a->device = i;
 		a->cost = tracing_cost_of(&r->trace->vocabulary, r->calls);
 		if (account_init(a))
 			return -1;
@@ -211,10 +236,29 @@ static void take_wakes(struct replay *r, struct timeline *wakes, uint64_t until_
 	}
 }
 
-static void walk(struct replay *r, struct timeline *ops, struct timeline *calls,
-		 struct timeline *wakes)
+static void take_ranges(struct replay *r, struct timeline *ranges, uint64_t until_ns)
 {
-	const struct call *call = r->call;
+	for (; r->range && r->range->begin_ns <= until_ns; r->range = timeline_range(ranges))
+		ranges_take(r->ranges, r->range);
+}
+
+/* The timelines beside that of the operations. */
+struct host_events {
+	struct timeline calls, wakes, ranges;
+};
+
+static void take_calls(struct replay *r, struct host_events *host, uint64_t until_ns)
+{
+	for (; r->call && r->call->begin_ns <= until_ns; r->call = timeline_call(&host->calls)) {
+		take_wakes(r, &host->wakes, r->call->begin_ns);
+		if (r->ranges)
+			take_ranges(r, &host->ranges, r->call->begin_ns);
+		take_call(r, r->call);
+	}
+}
+
+static void walk(struct replay *r, struct timeline *ops, struct host_events *host)
+{
 	uint64_t slack = 2 * r->clock->error_ns;
 	const struct op *op;
 
@@ -223,18 +267,11 @@ static void walk(struct replay *r, struct timeline *ops, struct timeline *calls,
 	if (slack > SLACK_MOST_NS)
 		slack = SLACK_MOST_NS;
 	while ((op = timeline_op(ops))) {
-		for (; call && call->begin_ns <= op->begin_ns + slack;
-		     call = timeline_call(calls)) {
-			take_wakes(r, wakes, call->begin_ns);
-			take_call(r, call);
-		}
+		take_calls(r, host, op->begin_ns + slack);
 		if (r->account[op->device])
 			take_op(r, op, slack);
 	}
-	for (; call; call = timeline_call(calls)) {
-		take_wakes(r, wakes, call->begin_ns);
-		take_call(r, call);
-	}
+	take_calls(r, host, UINT64_MAX);
 }
 
 static void finish_accounts(struct replay *r, uint64_t last_ns)
@@ -247,28 +284,32 @@ static void finish_accounts(struct replay *r, uint64_t last_ns)
 
 int replay_run(struct replay *r, uint64_t origin_ns, uint64_t last_ns)
 {
-	struct timeline ops = {0}, calls = {0}, wakes = {0};
+	struct timeline ops = {0};
+	struct host_events host = {0};
 	int status = -1;
 
 	if (timeline_init(&ops, r->trace, r->clock, TIMELINE_OPS) ||
-	    timeline_init(&calls, r->trace, r->clock, TIMELINE_CALLS) ||
-	    timeline_init(&wakes, r->trace, r->clock, TIMELINE_WAKES) || prepare(r))
+	    timeline_init(&host.calls, r->trace, r->clock, TIMELINE_CALLS) ||
+	    timeline_init(&host.wakes, r->trace, r->clock, TIMELINE_WAKES) ||
+	    timeline_init(&host.ranges, r->trace, r->clock, TIMELINE_RANGES) || prepare(r))
 		goto out;
-	r->call = timeline_call(&calls);
-	r->wake = timeline_wake(&wakes);
+	r->call = timeline_call(&host.calls);
+	r->wake = timeline_wake(&host.wakes);
+	r->range = timeline_range(&host.ranges);
 	if (r->call && (!origin_ns || r->call->begin_ns < origin_ns))
 		origin_ns = r->call->begin_ns;
 	if (begin_accounts(r, origin_ns))
 		goto out;
 	r->alone = !last_ns;
-	walk(r, &ops, &calls, &wakes);
+	walk(r, &ops, &host);
 	finish_accounts(r, last_ns);
-	r->call_counts = calls.counts;
+	r->call_counts = host.calls.counts;
 	status = 0;
 out:
 	timeline_fini(&ops);
-	timeline_fini(&calls);
-	timeline_fini(&wakes);
+	timeline_fini(&host.calls);
+	timeline_fini(&host.wakes);
+	timeline_fini(&host.ranges);
 	return status;
 }
 
@@ -278,6 +319,7 @@ void replay_fini(struct replay *r)
 		thread_log_fini(&r->log[i]);
 	free(r->log);
 	free(r->log_end_ns);
+	ranges_destroy(r->ranges);
 	join_fini(&r->join);
 	holds_fini(&r->holds);
 }

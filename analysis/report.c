@@ -26,6 +26,11 @@ static void device_fini(struct device_report *device)
 		free(device->advice[i].why);
 		free(device->advice[i].how);
 	}
+	for (size_t i = 0; i < device->ranges.count; i++) {
+		free(device->ranges.range[i].name);
+		free(device->ranges.range[i].domain);
+	}
+	free(device->ranges.range);
 	free(device->name);
 	free(device->uuid);
 	free(device->counters.reason);

@@ -195,6 +195,32 @@ struct counters_report {
 	char *reason;       /* why it ended or never began, words; NULL if as planned */
 };
 
+/* Device time of a range in a window, and how many times there was work of it. */
+struct range_window {
+	uint64_t count;
+	uint64_t self_ns[LEAF_COUNT];  /* without the ranges inside */
+	uint64_t total_ns[LEAF_COUNT]; /* with them */
+};
+
+struct range_report {
+	char *name;   /* owned; NULL where the range has none */
+	char *domain; /* likewise; NULL = the default one */
+	unsigned depth;
+	uint64_t opened; /* by any thread, with work of the device or without */
+	struct range_window whole, steady;
+};
+
+/* NVTX ranges as a tree, each before those inside it, the largest first. With `outside` the selves
+ * of a leaf sum to the window's. */
+struct ranges_report {
+	bool known; /* the trace has any */
+	struct range_report *range;
+	size_t count;
+	struct range_report outside;  /* of all ranges */
+	struct range_report stranger; /* of it, by threads that never opened one */
+	uint64_t crowded; /* ranges that found no room and count as the one around them */
+};
+
 struct device_report {
 	unsigned index;
 	char *name;
@@ -215,6 +241,7 @@ struct device_report {
 	struct counters_report counters;
 	struct gap_report gaps[LEAF_COUNT];
 	struct class_report classes[CLASS_COUNT];
+	struct ranges_report ranges;
 	struct whatif whatif;
 	struct advice *advice; /* largest saving first */
 	size_t advice_count;

@@ -14,6 +14,7 @@
 #include "printable.h"
 #include "quantity.h"
 #include "report_kernels.h"
+#include "report_ranges.h"
 #include "report_roofline.h"
 #include "table.h"
 
@@ -611,6 +612,7 @@ static void print_device_block(const struct device_report *device,
 	fputc('\n', terminal->out);
 	print_pillars(window, terminal);
 	report_kernels_print(device, view, terminal);
+	report_ranges_print(device, view, terminal);
 	print_gaps(device, view, terminal);
 	print_copies(device, view, terminal);
 	print_advice(device, terminal);

@@ -9,6 +9,7 @@
 #include "estimate.h"
 #include "kernel_name.h"
 #include "kernel_work.h"
+#include "summary_ranges.h"
 #include "verdict.h"
 
 static void label_signature(const struct tensor_sources *tensors,
@@ -392,5 +393,6 @@ void summary_device(const struct summary_input *in, struct device_report *report
 	fill_copies(a, report);
 	for (unsigned leaf = 0; leaf < LEAF_COUNT; leaf++)
 		summary_gaps(in->trace, &a->gap[leaf], in->origin_ns, &report->gaps[leaf]);
+	summary_ranges(&in->trace->vocabulary, a, &report->ranges);
 	report->verdict = verdict_of(window, busy_confidence(report), report->steps.known);
 }
