@@ -329,6 +329,16 @@ static uint32_t range_of(const struct launch *launch)
 	return launch ? launch->range_node : RANGE_OUTSIDE;
 }
 
+/* Idle time of which nothing is asked. */
+static void skip_gap(struct account *a, uint64_t end_ns)
+{
+	uint64_t part = steady_part(a, a->now_ns, end_ns, LEAF_UNKNOWN);
+
+	a->whole.leaf_ns[LEAF_UNKNOWN] += end_ns - a->now_ns;
+	a->steady_window.leaf_ns[LEAF_UNKNOWN] += part;
+	a->now_ns = end_ns;
+}
+
 static void add_gap(struct account *a, const struct idle_gap *from)
 {
 	uint64_t begin = from->begin_ns, sum = 0;
@@ -422,7 +432,7 @@ static void note_kernel(struct account *a, const struct issued_op *issued, uint6
 	stat->total_ns += op->end_ns - op->begin_ns;
 	stat->square_ns +=
 		(double)(op->end_ns - op->begin_ns) * (double)(op->end_ns - op->begin_ns);
-	q = quantile_of(a, &stat->gap);
+	q = a->plain ? NULL : quantile_of(a, &stat->gap);
 	if (q)
 		quantile_add(q, gap_ns);
 	if (!issued->launch || op->graph)
@@ -497,7 +507,10 @@ void account_add(struct account *a, const struct issued_op *issued)
 	run_busy(a, op->begin_ns);
 	if (a->now_ns < op->begin_ns) {
 		gap_ns = op->begin_ns - a->now_ns;
-		add_gap_before(a, issued);
+		if (a->plain)
+			skip_gap(a, op->begin_ns);
+		else
+			add_gap_before(a, issued);
 	}
 	index = op->is_copy ? copy_row(a, op) : op->signature;
 	steady = in_steady(a, op->begin_ns);
@@ -533,7 +546,9 @@ void account_finish(struct account *a, uint64_t end_ns)
 
 	run_busy(a, UINT64_MAX);
 	rest.begin_ns = a->now_ns;
-	if (rest.begin_ns < rest.end_ns)
+	if (a->plain)
+		skip_gap(a, end_ns);
+	else if (rest.begin_ns < rest.end_ns)
 		add_gap(a, &rest);
 	a->whole.window_ns = a->now_ns - a->begin_ns;
 	assert(sum_of(&a->whole) == a->whole.window_ns);

@@ -67,6 +67,7 @@ struct account {
 	size_t outlier_count;
 	const struct signature_label *label;
 	size_t label_count;
+	bool plain;  /* gaps are not accounted for: idle time is unknown */
 	bool shared; /* others use the device: idle time is not split (rule 14) */
 	const struct blind *blind;
 	struct tracing_cost cost;

@@ -64,9 +64,9 @@ static void note_range(struct replay *r, struct launch *launch)
 	launch->range_serial = at.serial;
 }
 
-static void remember(struct replay *r, const struct call *call, uint64_t span)
+static struct launch launch_of(const struct call *call, uint64_t span)
 {
-	struct launch launch = {
+	return (struct launch){
 		.span = span,
 		.correlation = call->correlation,
 		.thread = call->thread,
@@ -75,6 +75,11 @@ static void remember(struct replay *r, const struct call *call, uint64_t span)
 		.begin_ns = call->begin_ns,
 		.end_ns = call->end_ns,
 	};
+}
+
+static void remember(struct replay *r, const struct call *call, uint64_t span)
+{
+	struct launch launch = launch_of(call, span);
 
 	if (call->thread)
 		thread_log_outer(&r->log[call->thread], call, &launch.begin_ns, &launch.end_ns);
@@ -95,18 +100,14 @@ static void note_end(struct replay *r, const struct call *call)
 		r->last = now;
 }
 
-static void take_call(struct replay *r, const struct call *call)
+/* What its thread did, and what holds the work that it issued. */
+static void follow_call(struct replay *r, const struct call *call)
 {
 	const struct vocabulary *v = &r->trace->vocabulary;
 	bool blocking = call->api && v->api[call->api - 1].blocking;
 	uint64_t span = UINT64_MAX;
 	struct hold unused;
 
-	if (!r->first_call_ns)
-		r->first_call_ns = call->begin_ns;
-	if (call->end_ns > r->last_call_ns)
-		r->last_call_ns = call->end_ns;
-	count_launch(r, call);
 	note_end(r, call);
 	if (call->thread) {
 		span = thread_log_add(&r->log[call->thread], call, blocking, issues(call));
@@ -120,6 +121,22 @@ static void take_call(struct replay *r, const struct call *call)
 		remember(r, call, span);
 	else if (issues(call))
 		holds_launch(&r->holds, call, &unused);
+}
+
+static void take_call(struct replay *r, const struct call *call)
+{
+	if (!r->first_call_ns)
+		r->first_call_ns = call->begin_ns;
+	if (call->end_ns > r->last_call_ns)
+		r->last_call_ns = call->end_ns;
+	count_launch(r, call);
+	if (!r->plain) {
+		follow_call(r, call);
+	} else if (ran(call) && call->correlation) {
+		struct launch launch = launch_of(call, UINT64_MAX);
+
+		join_add(&r->join, &launch);
+	}
 }
 
 /* End of the last operation that the launch had to wait for, as far as the events are known. */
@@ -148,6 +165,12 @@ static void join_op(struct replay *r, const struct op *op, struct launch *launch
 		    struct issued_op *issued)
 {
 	issued->launch = launch;
+	if (op->end_ns > launch->op_end_ns)
+		launch->op_end_ns = op->end_ns;
+	if (!op->is_copy && (!op->graph || op->has_node))
+		r->kernels_explained++;
+	if (r->plain)
+		return;
 	if (launch->thread) {
 		issued->log = &r->log[launch->thread];
 		if (waited(op, launch))
@@ -156,10 +179,6 @@ static void join_op(struct replay *r, const struct op *op, struct launch *launch
 	issued->held = launch->hold.host || launch->hold.unknown;
 	issued->perhaps_held = launch->hold.unseen;
 	issued->release_ns = release_of(r, launch);
-	if (op->end_ns > launch->op_end_ns)
-		launch->op_end_ns = op->end_ns;
-	if (!op->is_copy && (!op->graph || op->has_node))
-		r->kernels_explained++;
 }
 
 static void note_span(struct replay_span *span, const struct op *op, const struct launch *launch)
@@ -195,7 +214,7 @@ static bool has_ranges(const struct trace *trace)
 
 static int prepare(struct replay *r)
 {
-	if (has_ranges(r->trace)) {
+	if (!r->plain && has_ranges(r->trace)) {
 		r->ranges = ranges_create(&r->trace->vocabulary);
 		if (!r->ranges)
 			return -1;
@@ -290,12 +309,13 @@ int replay_run(struct replay *r, uint64_t origin_ns, uint64_t last_ns)
 
 	if (timeline_init(&ops, r->trace, r->clock, TIMELINE_OPS) ||
 	    timeline_init(&host.calls, r->trace, r->clock, TIMELINE_CALLS) ||
-	    timeline_init(&host.wakes, r->trace, r->clock, TIMELINE_WAKES) ||
-	    timeline_init(&host.ranges, r->trace, r->clock, TIMELINE_RANGES) || prepare(r))
+	    (!r->plain && timeline_init(&host.wakes, r->trace, r->clock, TIMELINE_WAKES)) ||
+	    (!r->plain && timeline_init(&host.ranges, r->trace, r->clock, TIMELINE_RANGES)) ||
+	    prepare(r))
 		goto out;
 	r->call = timeline_call(&host.calls);
-	r->wake = timeline_wake(&host.wakes);
-	r->range = timeline_range(&host.ranges);
+	r->wake = r->plain ? NULL : timeline_wake(&host.wakes);
+	r->range = r->plain ? NULL : timeline_range(&host.ranges);
 	if (r->call && (!origin_ns || r->call->begin_ns < origin_ns))
 		origin_ns = r->call->begin_ns;
 	if (begin_accounts(r, origin_ns))

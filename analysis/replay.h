@@ -21,6 +21,7 @@ struct replay {
 	struct account *account[SURVEY_DEVICES];
 	const struct blind *blind;
 	uint64_t calls; /* rows in the trace */
+	bool plain;     /* calls are counted and joined, what threads did is not followed */
 	struct replay_span span[SURVEY_DEVICES];
 	/* state */
 	struct join join;

@@ -41,14 +41,15 @@ static int note_phase(struct device_survey *d, const struct op *op)
 	return 0;
 }
 
-static int note_op(struct device_survey *d, const struct op *op)
+static int note_op(struct device_survey *d, const struct op *op, bool steps)
 {
 	if (!d->first_ns)
 		d->first_ns = op->begin_ns;
 	if (op->end_ns > d->last_ns)
 		d->last_ns = op->end_ns;
 	if (!op->is_copy) {
-		sequence_add(&d->sequence, op);
+		if (steps)
+			sequence_add(&d->sequence, op);
 		d->kernel[op->signature].launches++;
 		d->kernel[op->signature].total_ns += op->end_ns - op->begin_ns;
 	}
@@ -74,7 +75,7 @@ static void close_device(struct survey *survey, struct device_survey *d)
 }
 
 int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
-		const struct blind *blind)
+		const struct blind *blind, bool steps)
 {
 	size_t signatures = trace->vocabulary.signature_count;
 	struct timeline timeline;
@@ -89,7 +90,7 @@ int survey_init(struct survey *survey, struct trace *trace, const struct clock *
 		struct device_survey *d =
 			device_of(survey, op->device, signatures ? signatures : 1);
 
-		status = d ? note_op(d, op) : -1;
+		status = d ? note_op(d, op, steps) : -1;
 		if (!status && survey->counters)
 			status = counters_add(survey->counters, op);
 	}

@@ -35,9 +35,10 @@ struct survey {
 	struct counters *counters;  /* solved; NULL if nothing was sampled */
 };
 
-/* Walks all operations. Samples over `blind` are left out. -1 without memory. */
+/* Walks all operations. Samples over `blind` are left out. `steps`: sequences are kept to find them
+ * in. -1 without memory. */
 int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
-		const struct blind *blind);
+		const struct blind *blind, bool steps);
 void survey_fini(struct survey *survey);
 
 #endif
