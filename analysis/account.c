@@ -15,34 +15,22 @@
 /* Kernel signatures with medians: 2.6 kB each. */
 #define QUANTILES_LIMIT 16384
 
-int account_init(struct account *a)
+/* Is `t` in intervals, of which `at` is the first that is not over? Lowers *until_ns to where that changes. */
+static bool lies_in(const struct interval *interval, size_t count, size_t at, uint64_t t,
+		    uint64_t *until_ns)
 {
-	a->now_ns = a->begin_ns;
-	a->past = malloc(PAST_GAPS * sizeof(*a->past));
-	a->kernel = calloc(a->label_count, sizeof(*a->kernel));
-	if (!a->past || !a->kernel || range_times_init(&a->range, a->ranges, a->device)) {
-		account_fini(a);
-		return -1;
-	}
-	a->whole.known = true;
-	for (size_t i = 0; i < a->steady_count; i++)
-		a->steady_window.window_ns += a->steady[i].end_ns - a->steady[i].begin_ns;
-	a->steady_window.known = a->steady_count > 0;
-	return 0;
-}
+	bool inside;
+	uint64_t change;
 
-void account_fini(struct account *a)
-{
-	for (size_t i = 0; a->kernel && i < a->label_count; i++) {
-		free(a->kernel[i].queue);
-		free(a->kernel[i].gap);
-	}
-	free(a->kernel);
-	free(a->past);
-	range_times_fini(&a->range);
-	idle_pieces_fini(&a->pieces);
-	a->kernel = NULL;
-	a->past = NULL;
+	while (at < count && interval[at].end_ns <= t)
+		at++;
+	if (at == count)
+		return false;
+	inside = interval[at].begin_ns <= t;
+	change = inside ? interval[at].end_ns : interval[at].begin_ns;
+	if (change < *until_ns)
+		*until_ns = change;
+	return inside;
 }
 
 /* Time of [from, to) in intervals; *at is the first that is not over. `from` never goes back from
@@ -65,22 +53,73 @@ static uint64_t part_in(const struct interval *interval, size_t count, size_t *a
 	return part;
 }
 
-/* Time of [from, to) in the steady window. What lies in outliers is noted for its leaf. */
-static uint64_t steady_part(struct account *a, uint64_t from, uint64_t to, enum leaf leaf)
+static void look_ahead(struct account *a, uint64_t t)
+{
+	a->same_until_ns = UINT64_MAX;
+	a->now_steady =
+		-(uint64_t)lies_in(a->steady, a->steady_count, a->steady_at, t, &a->same_until_ns);
+	a->now_outlier = -(uint64_t)lies_in(a->outlier, a->outlier_count, a->outlier_at, t,
+					    &a->same_until_ns);
+}
+
+/* Where the steady window or an outlier begins or ends in between. */
+static uint64_t part_across(struct account *a, uint64_t from, uint64_t to, enum leaf leaf)
 {
 	struct interval span = {from, to};
 
-	if (a->outlier_count)
-		a->outlier_ns[leaf] += part_in(a->outlier, a->outlier_count, &a->outlier_at, &span);
+	a->outlier_ns[leaf] += part_in(a->outlier, a->outlier_count, &a->outlier_at, &span);
+	look_ahead(a, to);
 	return part_in(a->steady, a->steady_count, &a->steady_at, &span);
 }
 
-static bool in_steady(const struct account *a, uint64_t t)
+/* Time of [from, to) in the steady window. What lies in outliers is noted for its leaf. `from` never
+ * goes back. */
+static inline uint64_t steady_part(struct account *a, uint64_t from, uint64_t to, enum leaf leaf)
 {
-	for (size_t i = a->steady_at; i < a->steady_count && a->steady[i].begin_ns <= t; i++)
-		if (t < a->steady[i].end_ns)
-			return true;
-	return false;
+	if (to > a->same_until_ns)
+		return part_across(a, from, to, leaf);
+	if (a->now_outlier)
+		a->outlier_ns[leaf] += to - from;
+	return (to - from) & a->now_steady;
+}
+
+int account_init(struct account *a)
+{
+	a->now_ns = a->begin_ns;
+	a->past = malloc(PAST_GAPS * sizeof(*a->past));
+	a->kernel = calloc(a->label_count, sizeof(*a->kernel));
+	if (!a->past || !a->kernel || range_times_init(&a->range, a->ranges, a->device)) {
+		account_fini(a);
+		return -1;
+	}
+	a->whole.known = true;
+	look_ahead(a, a->now_ns);
+	for (size_t i = 0; i < a->steady_count; i++)
+		a->steady_window.window_ns += a->steady[i].end_ns - a->steady[i].begin_ns;
+	a->steady_window.known = a->steady_count > 0;
+	return 0;
+}
+
+void account_fini(struct account *a)
+{
+	for (size_t i = 0; a->kernel && i < a->label_count; i++) {
+		free(a->kernel[i].queue);
+		free(a->kernel[i].gap);
+	}
+	free(a->kernel);
+	free(a->past);
+	range_times_fini(&a->range);
+	idle_pieces_fini(&a->pieces);
+	a->kernel = NULL;
+	a->past = NULL;
+}
+
+/* Of a time up to which all is accounted for. */
+static bool in_steady(struct account *a, uint64_t t)
+{
+	if (t >= a->same_until_ns)
+		look_ahead(a, t);
+	return a->now_steady != 0;
 }
 
 /* Idle time of the device before `t`. */
@@ -268,11 +307,17 @@ static void run_busy(struct account *a, uint64_t to)
 static void add_host(struct host_parts *sum, const struct host_parts *parts, uint64_t part,
 		     uint64_t length)
 {
-	double share = length ? (double)part / (double)length : 0;
-	uint64_t blocked = (uint64_t)((double)parts->blocked_ns * share);
-	uint64_t preempted = (uint64_t)((double)parts->preempted_ns * share);
-	uint64_t unmeasured = (uint64_t)((double)parts->unmeasured_ns * share);
+	double share = (double)part / (double)length;
+	uint64_t blocked = parts->blocked_ns, preempted = parts->preempted_ns;
+	uint64_t unmeasured = parts->unmeasured_ns;
 
+	if (!part)
+		return;
+	if (part < length) {
+		blocked = (uint64_t)((double)blocked * share);
+		preempted = (uint64_t)((double)preempted * share);
+		unmeasured = (uint64_t)((double)unmeasured * share);
+	}
 	sum->blocked_ns += blocked;
 	sum->preempted_ns += preempted;
 	sum->unmeasured_ns += unmeasured;
@@ -315,13 +360,13 @@ static void note_stretch(struct account *a, enum leaf leaf, uint64_t begin_ns, u
 {
 	struct worst_gap worst = {begin_ns, duration_ns, GAP_AT_END, 0, gap->thread};
 
-	if (!duration_ns)
+	if (!duration_ns || !gap_count(&a->gap[leaf], duration_ns))
 		return;
 	if (gap->op) {
 		worst.before = gap->op->is_copy ? GAP_BEFORE_COPY : GAP_BEFORE_KERNEL;
 		worst.what = gap->op->is_copy ? gap->op->copy_kind : gap->op->signature;
 	}
-	gap_note(&a->gap[leaf], &worst);
+	gap_keep(&a->gap[leaf], &worst);
 }
 
 static uint32_t range_of(const struct launch *launch)
@@ -339,10 +384,9 @@ static void skip_gap(struct account *a, uint64_t end_ns)
 	a->now_ns = end_ns;
 }
 
-static void add_gap(struct account *a, const struct idle_gap *from)
+static inline void add_gap(struct account *a, struct idle_gap *gap)
 {
-	uint64_t begin = from->begin_ns, sum = 0;
-	struct idle_gap withheld = *from, *gap = &withheld;
+	uint64_t begin = gap->begin_ns, sum = 0;
 
 	if (a->shared)
 		gap->log = NULL; /* what looks idle may be another's work: unknown */
@@ -355,8 +399,9 @@ static void add_gap(struct account *a, const struct idle_gap *from)
 		uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns, piece->leaf);
 
 		add_idle_piece(a, piece, part, gap->log);
-		range_times_add(&a->range, range_of(gap->launch), piece->leaf,
-				piece->end_ns - piece->begin_ns, part);
+		if (a->ranges)
+			range_times_add(&a->range, range_of(gap->launch), piece->leaf,
+					piece->end_ns - piece->begin_ns, part);
 		sum += part;
 		if (i + 1 < a->pieces.count && piece[1].leaf == piece->leaf)
 			continue;

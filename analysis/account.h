@@ -76,6 +76,9 @@ struct account {
 	/* state */
 	uint64_t now_ns;
 	size_t steady_at, outlier_at;
+	/* Up to then, time is in the steady window, in an outlier, or in neither. */
+	uint64_t same_until_ns;
+	uint64_t now_steady, now_outlier; /* all bits set, or none */
 	struct active_op active[ACTIVE_LIMIT];
 	unsigned active_count;
 	uint32_t last_thread; /* that issued the last operation */

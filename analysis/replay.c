@@ -51,7 +51,8 @@ static void note_pause(struct replay *r, const struct call *call)
 				  call->thread};
 
 	if (*end && call->begin_ns > *end)
-		gap_note(&r->pauses, &pause);
+		if (gap_count(&r->pauses, pause.duration_ns))
+			gap_keep(&r->pauses, &pause);
 	if (call->end_ns > *end)
 		*end = call->end_ns;
 }
@@ -64,30 +65,19 @@ static void note_range(struct replay *r, struct launch *launch)
 	launch->range_serial = at.serial;
 }
 
-static struct launch launch_of(const struct call *call, uint64_t span)
+/* The slot of the call among those that an operation is joined to; NULL where its id has one. */
+static struct launch *remember(struct replay *r, const struct call *call)
 {
-	return (struct launch){
-		.span = span,
-		.correlation = call->correlation,
-		.thread = call->thread,
-		.klass = call->klass,
-		.flags = call->flags,
-		.begin_ns = call->begin_ns,
-		.end_ns = call->end_ns,
-	};
-}
+	struct launch *launch = join_add(&r->join, call->correlation, call->begin_ns);
 
-static void remember(struct replay *r, const struct call *call, uint64_t span)
-{
-	struct launch launch = launch_of(call, span);
-
-	if (call->thread)
-		thread_log_outer(&r->log[call->thread], call, &launch.begin_ns, &launch.end_ns);
-	if (r->ranges)
-		note_range(r, &launch);
-	if (issues(call))
-		holds_launch(&r->holds, call, &launch.hold);
-	join_add(&r->join, &launch);
+	if (!launch)
+		return NULL;
+	launch->thread = call->thread;
+	launch->klass = call->klass;
+	launch->flags = call->flags;
+	launch->begin_ns = call->begin_ns;
+	launch->end_ns = call->end_ns;
+	return launch;
 }
 
 static void note_end(struct replay *r, const struct call *call)
@@ -100,27 +90,44 @@ static void note_end(struct replay *r, const struct call *call)
 		r->last = now;
 }
 
+/* A copy or set that returns when it is done? */
+static bool blocks(const struct replay *r, const struct call *call)
+{
+	return call->klass == BST_ENUM_CLASS_COPY && call->api &&
+	       r->trace->vocabulary.api[call->api - 1].blocking;
+}
+
 /* What its thread did, and what holds the work that it issued. */
 static void follow_call(struct replay *r, const struct call *call)
 {
-	const struct vocabulary *v = &r->trace->vocabulary;
-	bool blocking = call->api && v->api[call->api - 1].blocking;
+	struct thread_log *log = call->thread ? &r->log[call->thread] : NULL;
+	struct launch *launch = NULL;
+	struct hold hold = {0};
+	bool issued = issues(call);
 	uint64_t span = UINT64_MAX;
-	struct hold unused;
 
 	note_end(r, call);
-	if (call->thread) {
-		span = thread_log_add(&r->log[call->thread], call, blocking, issues(call));
+	if (log) {
+		span = thread_log_add(log, call, blocks(r, call), issued);
 		if (r->alone)
 			note_pause(r, call);
 	}
 	if (!ran(call))
 		return;
-	holds_note(&r->holds, call);
+	if (holds_records(call))
+		holds_note(&r->holds, call);
+	if (issued)
+		holds_launch(&r->holds, call, &hold);
 	if (call->correlation)
-		remember(r, call, span);
-	else if (issues(call))
-		holds_launch(&r->holds, call, &unused);
+		launch = remember(r, call);
+	if (!launch)
+		return;
+	launch->span = span;
+	launch->hold = hold;
+	if (log && call->flags & BST_ENUM_CALL_FLAG_NESTED)
+		thread_log_nested(log, &launch->begin_ns, &launch->end_ns);
+	if (r->ranges)
+		note_range(r, launch);
 }
 
 static void take_call(struct replay *r, const struct call *call)
@@ -133,9 +140,7 @@ static void take_call(struct replay *r, const struct call *call)
 	if (!r->plain) {
 		follow_call(r, call);
 	} else if (ran(call) && call->correlation) {
-		struct launch launch = launch_of(call, UINT64_MAX);
-
-		join_add(&r->join, &launch);
+		remember(r, call);
 	}
 }
 
@@ -144,6 +149,8 @@ static uint64_t release_of(struct replay *r, const struct launch *launch)
 {
 	uint64_t release = 0;
 
+	if (!launch->hold.event_correlation[0])
+		return 0;
 	for (unsigned i = 0; i < HOLD_EVENTS; i++) {
 		const struct launch *other = join_find(&r->join, launch->hold.event_correlation[i]);
 
