@@ -67,7 +67,10 @@ static uint64_t part_across(struct account *a, uint64_t from, uint64_t to, enum 
 {
 	struct interval span = {from, to};
 
-	a->outlier_ns[leaf] += part_in(a->outlier, a->outlier_count, &a->outlier_at, &span);
+	uint64_t outlier = part_in(a->outlier, a->outlier_count, &a->outlier_at, &span);
+
+	a->outlier_ns[leaf] += outlier;
+	a->outlier_sum_ns += outlier;
 	look_ahead(a, to);
 	return part_in(a->steady, a->steady_count, &a->steady_at, &span);
 }
@@ -78,8 +81,10 @@ static inline uint64_t steady_part(struct account *a, uint64_t from, uint64_t to
 {
 	if (to > a->same_until_ns)
 		return part_across(a, from, to, leaf);
-	if (a->now_outlier)
+	if (a->now_outlier) {
 		a->outlier_ns[leaf] += to - from;
+		a->outlier_sum_ns += to - from;
+	}
 	return (to - from) & a->now_steady;
 }
 
@@ -200,6 +205,11 @@ struct busy_slice {
 	enum leaf leaf;
 };
 
+static struct op_time *outlier_of(struct account *a, bool is_copy, uint32_t index)
+{
+	return is_copy ? &a->copy[index].outlier : &a->kernel[index].outlier;
+}
+
 /* Splits `part` ns of the steady window equally between the operations that lead; what does not
  * divide goes to the first. */
 static void share_out(struct account *a, enum active_kind kind, uint64_t begin, uint64_t part,
@@ -209,7 +219,6 @@ static void share_out(struct account *a, enum active_kind kind, uint64_t begin, 
 
 	if (among > 1)
 		part /= among;
-
 	for (unsigned i = 0; i < a->active_count; i++) {
 		struct active_op *op = &a->active[i];
 
@@ -220,6 +229,19 @@ static void share_out(struct account *a, enum active_kind kind, uint64_t begin, 
 		else
 			a->kernel[op->index].busy_ns += part + rest;
 		rest = 0;
+	}
+}
+
+/* The same in outliers, to the nearest ns. */
+static void share_outlier(struct account *a, const struct busy_slice *slice, uint64_t part,
+			  unsigned among)
+{
+	for (unsigned i = 0; i < a->active_count; i++) {
+		const struct active_op *op = &a->active[i];
+
+		if (op->kind == slice->kind && op->from_ns <= slice->begin_ns)
+			outlier_of(a, op->kind == ACTIVE_COPY, op->index)->busy_ns +=
+				part / (among ? among : 1);
 	}
 }
 
@@ -250,14 +272,17 @@ static void add_slice(struct account *a, uint64_t begin, uint64_t end)
 	bool alone = a->active_count == 1;
 	enum active_kind kind = alone ? a->active[0].kind : leading(a, begin, count);
 	enum leaf leaf = slice_leaf(a, kind, begin);
-	uint64_t part = steady_part(a, begin, end, leaf);
+	uint64_t outlier = a->outlier_sum_ns, part = steady_part(a, begin, end, leaf);
+	const struct busy_slice slice = {begin, end, part, kind, leaf};
 
 	a->whole.leaf_ns[leaf] += end - begin;
 	a->whole.busy_ns += end - begin;
 	if (kind != ACTIVE_COPY)
 		a->whole.kernel_ns += end - begin;
 	if (a->ranges)
-		share_ranges(a, &(struct busy_slice){begin, end, part, kind, leaf}, count[kind]);
+		share_ranges(a, &slice, count[kind]);
+	if (a->outlier_sum_ns > outlier)
+		share_outlier(a, &slice, a->outlier_sum_ns - outlier, count[kind]);
 	if (!part)
 		return;
 	a->steady_window.leaf_ns[leaf] += part;
@@ -384,9 +409,35 @@ static void skip_gap(struct account *a, uint64_t end_ns)
 	a->now_ns = end_ns;
 }
 
+/* The row for copies of this kind; beyond COPY_STATS kinds, the last one takes all. */
+static uint32_t copy_row(struct account *a, const struct op *op)
+{
+	unsigned i;
+
+	for (i = 0; i < a->copy_count; i++)
+		if (a->copy[i].kind == op->copy_kind && a->copy[i].source == op->source_kind &&
+		    a->copy[i].target == op->target_kind)
+			return i;
+	if (i == COPY_STATS)
+		return COPY_STATS - 1;
+	a->copy[i].kind = op->copy_kind;
+	a->copy[i].source = op->source_kind;
+	a->copy[i].target = op->target_kind;
+	return a->copy_count++;
+}
+
+/* What of a gap lies in the steady window and in outliers is charged to the operation that came late. */
+static void charge(struct account *a, const struct op *op, uint64_t steady_ns, uint64_t outlier_ns)
+{
+	uint32_t index = op->is_copy ? copy_row(a, op) : op->signature;
+
+	*(op->is_copy ? &a->copy[index].idle_ns : &a->kernel[index].idle_ns) += steady_ns;
+	outlier_of(a, op->is_copy, index)->idle_ns += outlier_ns;
+}
+
 static inline void add_gap(struct account *a, struct idle_gap *gap)
 {
-	uint64_t begin = gap->begin_ns, sum = 0;
+	uint64_t begin = gap->begin_ns, sum = 0, steady = 0, outlier = a->outlier_sum_ns;
 
 	if (a->shared)
 		gap->log = NULL; /* what looks idle may be another's work: unknown */
@@ -403,12 +454,15 @@ static inline void add_gap(struct account *a, struct idle_gap *gap)
 			range_times_add(&a->range, range_of(gap->launch), piece->leaf,
 					piece->end_ns - piece->begin_ns, part);
 		sum += part;
+		steady += part;
 		if (i + 1 < a->pieces.count && piece[1].leaf == piece->leaf)
 			continue;
 		note_stretch(a, piece->leaf, begin, sum, gap);
 		begin = piece->end_ns;
 		sum = 0;
 	}
+	if (gap->op && a->outlier_count)
+		charge(a, gap->op, steady, a->outlier_sum_ns - outlier);
 	a->idle_ns += gap->end_ns - gap->begin_ns;
 	a->now_ns = gap->end_ns;
 }
@@ -487,23 +541,6 @@ static void note_kernel(struct account *a, const struct issued_op *issued, uint6
 		quantile_add(q, op->begin_ns > issued->launch->end_ns
 					? op->begin_ns - issued->launch->end_ns
 					: 0);
-}
-
-/* The row for copies of this kind; beyond COPY_STATS kinds, the last one takes all. */
-static uint32_t copy_row(struct account *a, const struct op *op)
-{
-	unsigned i;
-
-	for (i = 0; i < a->copy_count; i++)
-		if (a->copy[i].kind == op->copy_kind && a->copy[i].source == op->source_kind &&
-		    a->copy[i].target == op->target_kind)
-			return i;
-	if (i == COPY_STATS)
-		return COPY_STATS - 1;
-	a->copy[i].kind = op->copy_kind;
-	a->copy[i].source = op->source_kind;
-	a->copy[i].target = op->target_kind;
-	return a->copy_count++;
 }
 
 static void note_copy(struct account *a, const struct op *op, uint32_t row)

@@ -25,17 +25,26 @@ struct signature_label {
 	struct measure geometry_bytes;       /* that a launch touches, by its name and grid */
 };
 
+/* Time of a kernel or copy, and of the device being idle before it. */
+struct op_time {
+	uint64_t busy_ns, idle_ns;
+};
+
 /* What happened with a kernel signature in the steady window. */
 struct kernel_stat {
 	uint64_t launches, graph_launches;
 	uint64_t total_ns, busy_ns;
 	double square_ns;             /* sum of the squares of its durations */
 	struct quantile *queue, *gap; /* ns; NULL until needed, or beyond QUANTILES_LIMIT */
+	uint64_t idle_ns;             /* of the device, before it */
+	struct op_time outlier;       /* the same in outliers */
 };
 
 struct copy_stat {
 	uint32_t kind, source, target; /* enum copy_kind, memory_kind */
 	uint64_t count, bytes, total_ns, exposed_ns;
+	uint64_t idle_ns; /* of the device, before it */
+	struct op_time outlier;
 };
 
 #define COPY_STATS 64
@@ -93,6 +102,7 @@ struct account {
 	/* found */
 	struct window whole, steady_window;
 	uint64_t outlier_ns[LEAF_COUNT];
+	uint64_t outlier_sum_ns;    /* of these */
 	struct kernel_stat *kernel; /* by signature */
 	struct copy_stat copy[COPY_STATS];
 	unsigned copy_count;

@@ -55,15 +55,25 @@ struct window {
 	uint64_t kernel_ns; /* any kernel active */
 };
 
+/* Why outliers take longer: a kernel or copy, or the device being idle before it. */
+struct outlier_cause {
+	char *what;     /* short name of the kernel, or "copy host to device"; owned */
+	bool idle;      /* before it, rather than busy with it */
+	double more_ns; /* in an outlier than in a step: means */
+};
+
+#define OUTLIER_CAUSES 5
 #define STEP_BATCHES 20
 
 struct steps {
 	bool known;
-	uint64_t count;                  /* inside the steady window */
-	uint64_t warmup_count;           /* before it */
-	uint64_t outlier_count;          /* set apart inside it */
-	uint64_t outlier_ns[LEAF_COUNT]; /* where the time of all outliers went */
-	uint64_t period_ns;              /* median */
+	uint64_t count;                             /* inside the steady window */
+	uint64_t warmup_count;                      /* before it */
+	uint64_t outlier_count;                     /* set apart inside it */
+	uint64_t outlier_ns[LEAF_COUNT];            /* where the time of all outliers went */
+	struct outlier_cause cause[OUTLIER_CAUSES]; /* most time first */
+	unsigned cause_count;
+	uint64_t period_ns;      /* median */
 	uint64_t untraced_ns;    /* the same without tracing: less its mean share of a step */
 	uint64_t low_ns;         /* 10th percentile */
 	uint64_t high_ns;        /* 90th percentile */

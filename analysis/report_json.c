@@ -48,13 +48,13 @@ static json_t *window_of(const struct window *window)
 {
 	if (!window->known)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
-			 json_count(window->begin_ns), "window_ns", json_count(window->window_ns),
-			 "busy_ns", json_count(window->busy_ns), "kernel_ns",
-			 json_count(window->kernel_ns), "leaves", leaves_of(window->leaf_ns), "host",
-			 host_of(&window->host), "tracing_device_ns",
-			 json_count(window->tracing_device_ns), "launch_queue_gap_ns",
-			 json_count(window->launch_queue_gap_ns), "pillars", pillars_of(window->leaf_ns));
+	return json_pack(
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
+		json_count(window->begin_ns), "window_ns", json_count(window->window_ns), "busy_ns",
+		json_count(window->busy_ns), "kernel_ns", json_count(window->kernel_ns), "leaves",
+		leaves_of(window->leaf_ns), "host", host_of(&window->host), "tracing_device_ns",
+		json_count(window->tracing_device_ns), "launch_queue_gap_ns",
+		json_count(window->launch_queue_gap_ns), "pillars", pillars_of(window->leaf_ns));
 }
 
 static json_t *step_of(const struct steps *steps)
@@ -70,6 +70,18 @@ static json_t *step_of(const struct steps *steps)
 		json_count(steps->warmup_count), "outlier_count", json_count(steps->outlier_count));
 }
 
+static json_t *causes_of(const struct steps *steps)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < steps->cause_count; i++)
+		json_array_append_new(
+			list, json_pack("{s:o, s:s, s:o}", "what", json_text(steps->cause[i].what),
+					"how", steps->cause[i].idle ? "idle before" : "busy",
+					"more_ns", json_number(steps->cause[i].more_ns)));
+	return list;
+}
+
 static json_t *outliers_json(const struct device_report *device)
 {
 	struct outliers o = outliers_of(device);
@@ -80,8 +92,9 @@ static json_t *outliers_json(const struct device_report *device)
 	more = json_object();
 	for (unsigned i = 0; i < LEAF_COUNT; i++)
 		json_object_set_new(more, leaf_name((enum leaf)i), json_number(o.more_ns[i]));
-	return json_pack("{s:o, s:o, s:o}", "count", json_count(device->steps.outlier_count),
-			 "mean_ns", json_number(o.mean_ns), "more_ns", more);
+	return json_pack("{s:o, s:o, s:o, s:o}", "count", json_count(device->steps.outlier_count),
+			 "mean_ns", json_number(o.mean_ns), "more_ns", more, "causes",
+			 causes_of(&device->steps));
 }
 
 static json_t *steady_of(const struct device_report *device)
@@ -248,8 +261,8 @@ static json_t *range_window_of(const struct range_window *window)
 
 static json_t *range_of(const struct range_report *range)
 {
-	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "name", json_text(range->name),
-			 "domain", json_text(range->domain), "depth", (int)range->depth, "opened",
+	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "name", json_text(range->name), "domain",
+			 json_text(range->domain), "depth", (int)range->depth, "opened",
 			 json_count(range->opened), "whole", range_window_of(&range->whole),
 			 "steady", range_window_of(&range->steady));
 }
