@@ -15,6 +15,16 @@
 #define TIE_SHARE 0.995
 #define GRAPH_SHARE 0.98
 #define STRETCH 4.0
+/*
+ * An epoch has so many steps at least, which take most of its time, and so many times a step beside
+ * them (one is cut in two by the rest). There are not many epochs, and a step is more than a layer
+ * of a few kernels: with a head as long as some layers, one decoded token looks the same otherwise.
+ */
+#define EPOCHS_MOST 64
+#define EPOCH_STEP_KERNELS 24
+#define EPOCH_STEPS 10
+#define EPOCH_SHARE 0.7
+#define EPOCH_REST 4
 #define ENOUGH_SHARE 0.97 /* of the run: nothing better is looked for */
 
 /*
@@ -486,9 +496,74 @@ static bool preferred(const struct candidate *a, const struct candidate *b)
 	return a->kind < b->kind || (a->kind == b->kind && a->key < b->key);
 }
 
-static const struct candidate *choose(const struct search *s)
+/* The one to prefer among those that cover `best` of the time, or nearly so. */
+static const struct candidate *prefer(const struct search *s, double best, bool graphs)
 {
 	const struct candidate *choice = NULL;
+
+	for (size_t i = 0; i < s->candidate_count; i++) {
+		const struct candidate *c = &s->candidate[i];
+		double score = score_of(c);
+
+		if (score <= 0 || score < TIE_SHARE * best || (graphs && c->kind != ANCHOR_GRAPH))
+			continue;
+		if (!choice || preferred(c, choice))
+			choice = c;
+	}
+	return choice;
+}
+
+/*
+ * Steps with an evaluation after so many of them repeat as a whole, like layers with a head before
+ * them. What tells an epoch from a step is what it holds beside its repetitions: more than several of
+ * them do.
+ */
+static bool repeats_inside(const struct candidate *inner, const struct candidate *outer)
+{
+	double length = length_of(inner);
+	/* n occurrences of the outer one are the ends of n - 1 pieces, with inner ones on both sides. */
+	double times = (double)top_of(inner)->count / ((double)top_of(outer)->count + 1);
+
+	if (top_of(outer)->count > EPOCHS_MOST || length < EPOCH_STEP_KERNELS ||
+	    times < EPOCH_STEPS)
+		return false;
+	return length_of(outer) - times * length >= EPOCH_REST * length;
+}
+
+/* The steps of an epoch: of the candidates inside that are worth it, the time of the best. */
+static double best_inside(const struct search *s, const struct candidate *epoch)
+{
+	double best = 0;
+
+	for (size_t i = 0; i < s->candidate_count; i++) {
+		const struct candidate *c = &s->candidate[i];
+		double score = score_of(c);
+
+		if (score > best && score >= EPOCH_SHARE * score_of(epoch) &&
+		    repeats_inside(c, epoch))
+			best = score;
+	}
+	return best;
+}
+
+static const struct candidate *choose_inside(const struct search *s, const struct candidate *epoch)
+{
+	const struct candidate *choice = NULL;
+	double best = best_inside(s, epoch);
+
+	for (size_t i = 0; best > 0 && i < s->candidate_count; i++) {
+		const struct candidate *c = &s->candidate[i];
+
+		if (score_of(c) >= TIE_SHARE * best && score_of(c) <= best &&
+		    repeats_inside(c, epoch) && (!choice || preferred(c, choice)))
+			choice = c;
+	}
+	return choice ? choice : epoch;
+}
+
+static const struct candidate *choose(const struct search *s)
+{
+	const struct candidate *choice;
 	double best = 0, best_graph = 0;
 	bool graph;
 
@@ -500,17 +575,8 @@ static const struct candidate *choose(const struct search *s)
 			best_graph = fmax(best_graph, score);
 	}
 	graph = best_graph > 0 && best_graph >= GRAPH_SHARE * best;
-	for (size_t i = 0; i < s->candidate_count; i++) {
-		const struct candidate *c = &s->candidate[i];
-		double score = score_of(c);
-
-		if (score <= 0 || score < TIE_SHARE * (graph ? best_graph : best) ||
-		    (graph && c->kind != ANCHOR_GRAPH))
-			continue;
-		if (!choice || preferred(c, choice))
-			choice = c;
-	}
-	return choice;
+	choice = prefer(s, graph ? best_graph : best, graph);
+	return choice ? choose_inside(s, choice) : NULL;
 }
 
 static void fill(const struct candidate *c, int stream, struct anchor *anchor)

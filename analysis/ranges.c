@@ -86,8 +86,8 @@ static void open_range(struct ranges *r, struct thread_ranges *t, const struct r
 			(struct started_range){event->id, event->thread};
 	}
 	t->any = true;
-	if (t->count == RANGES_OPEN || array_reserve((void **)&t->open, &t->capacity, t->count + 1,
-						     sizeof(*t->open))) {
+	if (t->count == RANGES_OPEN ||
+	    array_reserve((void **)&t->open, &t->capacity, t->count + 1, sizeof(*t->open))) {
 		t->beyond += !range.id;
 		r->tree.crowded++;
 		return;

@@ -55,8 +55,7 @@ static double least_shown(const struct device_report *device, const struct view 
 	double *time = calloc(count, sizeof(*time)), least;
 
 	for (size_t i = 0; time && i < count; i++)
-		time[i] = time_of(
-			window_of(&device->ranges.range[i], view, device)->total_ns);
+		time[i] = time_of(window_of(&device->ranges.range[i], view, device)->total_ns);
 	if (time)
 		qsort(time, count, sizeof(*time), by_time);
 	least = time && view->top && view->top < count ? time[view->top - 1] : 0;

@@ -40,8 +40,8 @@ struct call {
 /* A thread opens or closes an NVTX range. */
 struct range_event {
 	uint64_t begin_ns;
-	uint64_t order; /* 0: events of one moment keep the order of the file */
-	uint64_t id;    /* of ranges that are started and ended */
+	uint64_t order;  /* 0: events of one moment keep the order of the file */
+	uint64_t id;     /* of ranges that are started and ended */
 	uint64_t domain; /* id of a handle; 0 = the default one */
 	uint32_t name;   /* index of the vocabulary's strings plus 1; 0 = none */
 	uint32_t thread; /* as struct call */

@@ -44,8 +44,8 @@ static void begin(struct scene *s)
 		s->name[i] = builder_string(&s->b, (char[]){(char)('a' + i), '\0'});
 }
 
-static void say_of(struct scene *s, unsigned thread, enum kind kind, uint64_t domain,
-		   uint64_t name, uint64_t id)
+static void say_of(struct scene *s, unsigned thread, enum kind kind, uint64_t domain, uint64_t name,
+		   uint64_t id)
 {
 	builder_range(&s->b, &(struct builder_range){.thread = thread,
 						     .time_ns = START + s->now[thread] * US,
