@@ -41,6 +41,13 @@
 #define GROUP_MEMBERS 6
 #define GROUP_BOND (-0.5)
 
+/*
+ * What a kernel does to the counter in which another peaks, of its own maximum: the mean over pairs
+ * of kernels, weighted by the time of both, in ncu's measurements of BERT, GPT and ResNet-50 in
+ * training on an H200 is 0.78 to 0.89 for L2 and 0.81 to 0.84 for L1.
+ */
+#define HIDDEN_LEAST 0.8
+
 #define NO_COLUMN UINT16_MAX
 
 /* More of a signature's time in the shared column says too little about it. */
@@ -67,7 +74,7 @@ struct solve {
 	bool has_rest;     /* the one before the last is shared */
 	uint32_t *first;
 	struct mean *mean; /* by record */
-	double *level;     /* two for each of our columns: see find_levels */
+	double *level;     /* three for each of our columns: see find_levels */
 	/* For one metric: */
 	unsigned metric;
 	double scale;
@@ -308,14 +315,15 @@ static bool is_narrow(const struct solve *s, const struct unmix_sum *sum)
 }
 
 /*
- * The mean of the metric over the samples of each column, weighted by its time in them: the sums of
- * share x value and of shares.
+ * For each column the sums over its samples of share x value, of shares and of squared shares: the
+ * mean of the metric over the samples, weighted by its time in them, and how much of such a sample
+ * is its own.
  */
 static void find_levels(struct solve *s)
 {
 	const struct sample_rows *rows = &s->a->rows;
 
-	memset(s->level, 0, 2 * s->columns * sizeof(*s->level));
+	memset(s->level, 0, 3 * s->columns * sizeof(*s->level));
 	for (size_t r = 0; r < rows->count; r++) {
 		const struct sample_row *row = &rows->row[r];
 		double value;
@@ -324,27 +332,32 @@ static void find_levels(struct solve *s)
 			continue;
 		value = (double)rows->value[sample_rows_value(row, s->metric)];
 		for (uint32_t i = row->entry; i < row->entry + row->entries; i++) {
-			double *level = &s->level[2 * s->column[rows->column[i]]];
+			double *level = &s->level[3 * s->column[rows->column[i]]];
+			double share = (double)rows->share[i];
 
-			level[0] += (double)rows->share[i] * value;
-			level[1] += (double)rows->share[i];
+			level[0] += share * value;
+			level[1] += share;
+			level[2] += share * share;
 		}
 	}
 }
 
 /*
  * A maximum of counters is less than the sum of what kernels beside each other do to it: what one
- * does to another counter than its neighbours is hidden in the samples that they share, up to what
- * these read.
+ * does to another counter than its neighbours is hidden in the samples that they share. There its
+ * neighbours keep that other counter busy too, at HIDDEN_LEAST of their own maximum; all that is
+ * left of what the sample reads may be this one's.
  */
-static double hidden_most(const struct solve *s, const struct mean *mean)
+static double hidden_most(const struct solve *s, const struct mean *mean, double value)
 {
 	double most = 0;
 
 	for (size_t i = 0; i < mean->count; i++) {
-		const double *level = &s->level[2 * mean->column[i]];
+		const double *level = &s->level[3 * mean->column[i]];
 
-		most += level[1] > 0 ? mean->weight[i] * level[0] / level[1] : 0;
+		if (level[2] > 0)
+			most += mean->weight[i] *
+				(HIDDEN_LEAST * value + (1 - HIDDEN_LEAST) * level[0] / level[2]);
 	}
 	return most;
 }
@@ -421,7 +434,8 @@ static void estimate(const struct solve *s, size_t record)
 	sum = sum_of(s, record);
 	set_interval(s, &sum, e);
 	if (s->a->options.metric[s->metric].maximum)
-		e->high = fmaxf(e->high, (float)hidden_most(s, mean));
+		e->high = fmaxf(e->high,
+				(float)fmin(hidden_most(s, mean, (double)e->value), s->scale));
 	judge(s, &sum, mean, rejected, e);
 }
 
@@ -608,7 +622,7 @@ static int prepare(struct solve *s)
 	if (number_columns(s))
 		return -1;
 	s->first = calloc(s->columns, sizeof(*s->first));
-	s->level = calloc(2 * s->columns, sizeof(*s->level));
+	s->level = calloc(3 * s->columns, sizeof(*s->level));
 	if (!s->first || !s->level)
 		return -1;
 	find_first(s);

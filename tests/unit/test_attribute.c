@@ -265,6 +265,43 @@ static void test_what_a_maximum_hides_is_inside_the_interval(void **context)
 	scene_fini(&s);
 }
 
+/*
+ * The same with kernels much shorter than a sample: of kernel 1 (10 us; 60 % of the second counter,
+ * 35 % of the first) nothing shows but the first, since its neighbour keeps that at 45 % and the
+ * second at 40.
+ */
+static void test_what_a_maximum_hides_of_a_short_kernel_may_be_much(void **context)
+{
+	struct attribute_options options = scene_options();
+	const struct attribute_estimate *e;
+	struct attribute *a;
+	struct scene s;
+
+	(void)context;
+	scene_init(&s, 33);
+	for (unsigned i = 0; i < 4000; i++) {
+		scene_run(&s, 0, 40000 + 20000 * scene_random(&s), 45, SCENE_PEAK * 0.40);
+		scene_run(&s, 1, 10000, 35, SCENE_PEAK * 0.60);
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 0; i < s.samples; i++) {
+		struct attribute_sample *sample = &s.sample[i];
+		double length = (double)(sample->end_ns - sample->begin_ns);
+		double second = 100 * sample->value[SCENE_WRITES] / length / SCENE_PEAK;
+
+		sample->value[SCENE_TENSOR] = fmax(sample->value[SCENE_TENSOR], second);
+	}
+	options.metric[SCENE_TENSOR].maximum = true;
+	a = scene_solve(&s, &options, NULL);
+	e = attribute_find(a, 1, SCENE_TENSOR);
+	assert_true((double)e->value < 50 && (double)e->low < 60 && (double)e->high > 60);
+	assert_true((double)e->high <= 100);
+	e = attribute_find(a, 0, SCENE_TENSOR);
+	assert_true((double)e->low < 45 && (double)e->high > 45 && (double)e->high < 52);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
 static void test_what_was_never_sampled_has_no_value(void **context)
 {
 	struct scene s;
@@ -877,6 +914,7 @@ int main(void)
 		cmocka_unit_test(test_one_long_launch_is_known),
 		cmocka_unit_test(test_a_few_samples_that_hold_little_else_are_enough),
 		cmocka_unit_test(test_what_a_maximum_hides_is_inside_the_interval),
+		cmocka_unit_test(test_what_a_maximum_hides_of_a_short_kernel_may_be_much),
 		cmocka_unit_test(test_what_was_never_sampled_has_no_value),
 		cmocka_unit_test(test_missing_samples_and_metrics_only_cost_precision),
 		cmocka_unit_test(test_a_clock_that_is_37_us_off_is_found),
