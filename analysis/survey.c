@@ -74,7 +74,7 @@ static void close_device(struct survey *survey, struct device_survey *d)
 }
 
 int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
-		const struct blind *blind)
+		const struct blind *blind, struct library *library)
 {
 	size_t signatures = trace->vocabulary.signature_count;
 	struct timeline timeline;
@@ -84,7 +84,7 @@ int survey_init(struct survey *survey, struct trace *trace, const struct clock *
 	memset(survey, 0, sizeof(*survey));
 	if (timeline_init(&timeline, trace, clock, TIMELINE_OPS))
 		return -1;
-	survey->counters = counters_create(trace, clock, blind);
+	survey->counters = counters_create(trace, clock, blind, library);
 	while (!status && (op = timeline_op(&timeline))) {
 		struct device_survey *d =
 			device_of(survey, op->device, signatures ? signatures : 1);

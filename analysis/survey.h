@@ -35,9 +35,12 @@ struct survey {
 	struct counters *counters;  /* solved; NULL if nothing was sampled */
 };
 
-/* Walks all operations. Samples over `blind` are left out. -1 without memory. */
+/*
+ * Walks all operations. Samples over `blind` are left out; `library`, NULL or kept by reference,
+ * tells them the shapes that kernels serve. -1 without memory.
+ */
 int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
-		const struct blind *blind);
+		const struct blind *blind, struct library *library);
 void survey_fini(struct survey *survey);
 
 #endif
