@@ -344,7 +344,17 @@ static void add_weight(struct mean *mean, uint16_t column, double weight)
 	mean->weight[mean->count++] = weight;
 }
 
-static void add_record(const struct solve *s, size_t record, struct mean *mean)
+/* Of what joined a class that takes another time nothing is known. */
+static bool is_alike(const struct solve *s, size_t raw)
+{
+	size_t leader = s->leader[raw];
+
+	return leader == raw || fabs(class_at(s, (uint32_t)leader)->log_ns -
+				     class_at(s, (uint32_t)raw)->log_ns) < DURATION_TOLERANCE;
+}
+
+/* Classes with samples; with `alike`, without those that only went with the nearest one. */
+static void add_record(const struct solve *s, size_t record, bool alike, struct mean *mean)
 {
 	const struct duration_classes *classes = &s->a->record[record].classes;
 
@@ -353,7 +363,7 @@ static void add_record(const struct solve *s, size_t record, struct mean *mean)
 		double ns = (double)classes->of[c].total_ns;
 
 		mean->total_ns += ns;
-		if (s->time[leader] <= 0 || ns <= 0)
+		if (s->time[leader] <= 0 || ns <= 0 || (alike && !is_alike(s, raw)))
 			continue;
 		add_weight(mean, s->column[raw], ns);
 		mean->samples += leader == raw ? s->samples[raw] : 0;
@@ -398,7 +408,7 @@ static void find_shape_means(struct solve *s, const struct attribute_family *fam
 		struct mean *mean = &s->shape_mean[at - 1];
 
 		*mean = (struct mean){.column = room->column, .weight = room->weight};
-		add_record(s, at - 1, mean);
+		add_record(s, at - 1, true, mean);
 		room->column += mean->count;
 		room->weight += mean->count;
 		close_mean(s, mean);
@@ -424,7 +434,7 @@ static void find_means(struct solve *s)
 
 		*mean = (struct mean){.column = room.column, .weight = room.weight};
 		for (uint32_t at = attribute_first(family); at; at = s->a->record[at - 1].next)
-			add_record(s, at - 1, mean);
+			add_record(s, at - 1, false, mean);
 		room.column += mean->count;
 		room.weight += mean->count;
 		close_mean(s, mean);

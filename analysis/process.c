@@ -302,6 +302,7 @@ static int fill_devices(struct work *w, struct process_report *report)
 			.device = i,
 			.account = &w->account[i],
 			.counters = w->survey.counters,
+			.library = w->library,
 			.steps = w->steps[i].count ? &w->steps[i] : NULL,
 			.origin_ns = w->origin_ns,
 		};
