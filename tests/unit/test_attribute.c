@@ -594,6 +594,85 @@ static void test_bad_samples_are_dropped_and_counted(void **context)
 }
 
 /* Kernels whose records were lost: their time is known, what ran in it is not. */
+/* Hands over kernels up to a sample, and the sample. */
+static void add_with_kernels(struct attribute *a, const struct scene *s, size_t *k,
+			     const struct attribute_sample *sample)
+{
+	for (; *k < s->kernels && s->kernel[*k].begin_ns < sample->begin_ns; ++*k) {
+		struct attribute_kernel in = {.signature = s->kernel[*k].signature,
+					      .begin_ns = s->kernel[*k].begin_ns,
+					      .end_ns = s->kernel[*k].end_ns};
+
+		assert_int_equal(attribute_add_kernel(a, &in), 0);
+	}
+	assert_int_equal(attribute_add_sample(a, sample), 0);
+}
+
+/*
+ * Bursts of 40 ms with pauses of 60 between them, each with a first sample that spans from
+ * configuration to start and says what was never so. Kernels run all the while.
+ */
+static void test_sampling_that_stops_and_starts_again_is_one(void **context)
+{
+	struct attribute_options options = scene_options();
+	struct attribute *a = attribute_create(&options);
+	struct attribute_summary summary;
+	uint64_t bursts = 0;
+	struct scene s;
+	size_t k = 0;
+
+	(void)context;
+	scene_init(&s, 51);
+	run_mix(&s, 9000);
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 1; i < s.samples; i++) {
+		struct attribute_sample sample = s.sample[i];
+
+		if (i % 1000 >= 400)
+			continue;
+		if (i % 1000 == 0) {
+			attribute_begin_burst(a);
+			bursts++;
+			sample.value[SCENE_TENSOR] = sample.value[SCENE_ACTIVE] = 100;
+		}
+		add_with_kernels(a, &s, &k, &sample);
+	}
+	assert_int_equal(attribute_solve(a), 0);
+	summary = attribute_summary(a);
+	assert_true(bursts > 10);
+	/* and the very first */
+	assert_int_equal(summary.first_of_burst, bursts + 1);
+	assert_int_equal(summary.bad_times, 0);
+	assert_mix_known(&s, a, 2);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* What an image gives twice when it fills: ten samples come again, with the kernels gone by. */
+static void test_samples_that_come_twice_count_once(void **context)
+{
+	struct attribute_options options = scene_options();
+	struct attribute *a = attribute_create(&options);
+	struct scene s;
+	size_t k = 0;
+
+	(void)context;
+	scene_init(&s, 52);
+	run_mix(&s, 1500);
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 0; i < s.samples; i++) {
+		add_with_kernels(a, &s, &k, &s.sample[i]);
+		if (i % 500 == 499)
+			for (size_t again = i - 9; again <= i; again++)
+				add_with_kernels(a, &s, &k, &s.sample[again]);
+	}
+	assert_int_equal(attribute_solve(a), 0);
+	assert_int_equal(attribute_summary(a).bad_times, s.samples / 500 * 10);
+	assert_mix_known(&s, a, 1.5);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
 static void test_samples_over_lost_records_are_left_out(void **context)
 {
 	struct scene s;
@@ -1084,6 +1163,8 @@ int main(void)
 		cmocka_unit_test(test_write_back_invents_nothing),
 		cmocka_unit_test(test_two_percent_of_outliers_do_not_matter),
 		cmocka_unit_test(test_bad_samples_are_dropped_and_counted),
+		cmocka_unit_test(test_sampling_that_stops_and_starts_again_is_one),
+		cmocka_unit_test(test_samples_that_come_twice_count_once),
 		cmocka_unit_test(test_samples_over_lost_records_are_left_out),
 		cmocka_unit_test(test_foreign_activity_shows_in_idle_samples),
 		cmocka_unit_test(test_no_value_is_negative_and_intervals_hold_their_values),

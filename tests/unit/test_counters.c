@@ -291,6 +291,117 @@ static void without_samples_nothing_is_invented(void **state)
 }
 
 /* What nobody recorded is not put down to the kernels beside it. */
+static struct bst_cell text(const char *words)
+{
+	return (struct bst_cell){.text = words, .size = (uint32_t)strlen(words)};
+}
+
+/* Kernel `main` on two devices, at 80 % of the tensor peak on the one and at 30 on the other. */
+static const unsigned tensor_of[2] = {80, 30};
+
+static void add_device(struct trace_builder *b, unsigned device, uint64_t kernel)
+{
+	static const char *const metric[] = {"dram_read", "dram_write", "tensor", "sm_active"};
+	static const unsigned slot[] = {DRAM_READ, DRAM_WRITE, TENSOR, SM_ACTIVE};
+
+	for (unsigned m = 0; m < 4; m++)
+		builder_row(b, BST_TABLE_METRIC,
+			    (struct bst_cell[]){{.number = device + 1},
+						{.number = slot[m]},
+						text(metric[m]),
+						{.number = 100},
+						text("pct"),
+						text("vendor__name.pct")});
+	for (unsigned i = 0; i < 2000; i++) {
+		uint64_t begin = 10000 * US + i * 90 * US + device * 13 * US;
+
+		builder_run(b, &(struct builder_run){.kernel = kernel,
+						     .begin_ns = begin,
+						     .duration_ns = 60 * US,
+						     .correlation = 1 + 2 * i + device,
+						     .stream = 7,
+						     .device = device});
+	}
+	/* bursts of 20 ms in turns, ten each: never both at once */
+	for (unsigned i = 0; i < 1700; i++) {
+		uint64_t begin = 10000 * US + i * 100 * US, busy = 0;
+		uint64_t row[16] = {device, device + 1, begin + BUILDER_DEVICE_OFFSET, 100 * US};
+
+		if (i / 200 % 2 != device)
+			continue;
+		for (uint64_t t = begin; t < begin + 100 * US; t += US)
+			busy += t >= 10000 * US + device * 13 * US &&
+				(t - 10000 * US - device * 13 * US) / US % 90 < 60;
+		row[4 + TENSOR] = busy * tensor_of[device];
+		row[4 + SM_ACTIVE] = busy * 100;
+		add_row(b, BST_TABLE_SAMPLE, row);
+	}
+}
+
+static void two_devices_have_figures_of_their_own(void **state)
+{
+	struct trace_builder b;
+	struct report report;
+	const struct process_report *p;
+	uint64_t kernel;
+
+	(void)state;
+	builder_init(&b, 500);
+	builder_text(&b, 1, "name", "NVIDIA H200");
+	kernel = builder_kernel(&b, "main", 4000, 256);
+	for (unsigned device = 0; device < 2; device++)
+		add_device(&b, device, kernel);
+	assert_int_equal(builder_analyze(&b, &report), 0);
+	p = &report.processes[0];
+	assert_int_equal(p->device_count, 2);
+	for (unsigned device = 0; device < 2; device++) {
+		assert_int_equal(p->devices[device].kernel_count, 1);
+		near(&p->devices[device].kernels[0].tensor_pct, tensor_of[device]);
+	}
+	report_fini(&report);
+	builder_fini(&b);
+}
+
+/* As on a MIG instance, or where an administrator keeps the counters: the report says so. */
+static void refused_counters_are_told_and_nothing_is_claimed(void **state)
+{
+	static const char *const reasons[] = {
+		"cuptiPmSamplingEnable: not supported on this device (CUPTI 43)",
+		"hardware counters: not permitted; an administrator can allow it (CUPTI 35)",
+		"decoding: no memory, or the hardware buffer overflowed (CUPTI 8)",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		struct trace_builder b;
+		struct report report;
+		const struct device_report *d;
+
+		build(&b, false, NOTHING_LOST);
+		builder_row(&b, BST_TABLE_BURST,
+			    (struct bst_cell[]){{.number = 0},
+						{.number = 1},
+						{.number = 10000 * US},
+						{.number = 10100 * US},
+						{.number = SAMPLE_NS},
+						{.number = 0},
+						{.number = 1},
+						{.number = 100000},
+						text(reasons[i])});
+		assert_int_equal(builder_analyze(&b, &report), 0);
+		d = &report.processes[0].devices[0];
+		assert_true(d->counters.known);
+		assert_string_equal(d->counters.reason, reasons[i]);
+		assert_int_equal(d->counters.bursts, 0);
+		for (size_t k = 0; k < d->kernel_count; k++) {
+			assert_int_not_equal(d->kernels[k].evidence, EVIDENCE_COUNTERS);
+			assert_false(d->kernels[k].dram_pct.known);
+		}
+		report_fini(&report);
+		builder_fini(&b);
+	}
+}
+
 static void samples_over_lost_records_are_left_out(void **state)
 {
 	struct trace_builder b;
@@ -322,6 +433,8 @@ int main(void)
 		cmocka_unit_test(a_kernel_of_two_shapes_has_a_label_for_each),
 		cmocka_unit_test(without_samples_nothing_is_invented),
 		cmocka_unit_test(samples_over_lost_records_are_left_out),
+		cmocka_unit_test(two_devices_have_figures_of_their_own),
+		cmocka_unit_test(refused_counters_are_told_and_nothing_is_claimed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
