@@ -160,6 +160,7 @@ int analyze_paths(const char *const *paths, size_t count, struct report *report,
 			add_trace(&a, paths[i]);
 	}
 	report->verdict = verdict_over(report);
+	collectives_compare(report);
 	return count ? a.status : 1;
 }
 

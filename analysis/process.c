@@ -288,6 +288,17 @@ static void estimate_changes(struct work *w, uint32_t index, struct device_repor
 	stretch_fini(&stretch);
 }
 
+/* Handed over; times as those of windows. */
+static void fill_collectives(struct work *w, uint32_t index, struct device_report *device)
+{
+	struct collective_list *list = &w->survey.device[index]->collectives;
+
+	for (size_t i = 0; i < list->count; i++)
+		list->run[i].begin_ns -= w->origin_ns;
+	device->collectives = *list;
+	*list = (struct collective_list){0};
+}
+
 static int fill_devices(struct work *w, struct process_report *report)
 {
 	uint64_t steady_ns = UINT64_MAX;
@@ -311,6 +322,7 @@ static int fill_devices(struct work *w, struct process_report *report)
 			continue;
 		summary_device(&in, device);
 		estimate_changes(w, i, device);
+		fill_collectives(w, i, device);
 		report->device_count++;
 		if (device->steady.known && device->steady.begin_ns < steady_ns)
 			steady_ns = device->steady.begin_ns;

@@ -36,6 +36,7 @@ static void device_fini(struct device_report *device)
 	free(device->kernels);
 	free(device->copies);
 	free(device->advice);
+	collectives_fini(&device->collectives);
 }
 
 static void process_fini(struct process_report *process)
@@ -61,5 +62,6 @@ void report_fini(struct report *report)
 		process_fini(&report->processes[i]);
 	free(report->processes);
 	free(report->verdict.sentence);
+	free(report->collectives.rank);
 	report_init(report);
 }

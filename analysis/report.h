@@ -8,6 +8,7 @@
 
 #include "ceilings.h"
 #include "classes.h"
+#include "collectives.h"
 #include "leaf.h"
 #include "measure.h"
 #include "roofline.h"
@@ -221,6 +222,7 @@ struct device_report {
 	struct ceilings peaks;    /* derived from the attributes: what labels and _pct are of */
 	struct ceilings ceilings; /* what headroom is told by: calibrated ones over the same */
 	bool shared;
+	bool mps, mig; /* contexts go through MPS; it is an instance of a GPU */
 	struct window whole, steady;
 	struct steps steps;
 	struct verdict verdict;
@@ -234,6 +236,7 @@ struct device_report {
 	struct whatif whatif;
 	struct advice *advice; /* largest saving first */
 	size_t advice_count;
+	struct collective_list collectives; /* begins as window.begin_ns */
 };
 
 struct loss_report {
@@ -277,7 +280,8 @@ struct report {
 	struct verdict verdict; /* over all processes and devices */
 	struct process_report *processes;
 	size_t process_count;
-	unsigned failures; /* traces with damage inside: exit status 1 */
+	unsigned failures;                     /* traces with damage inside: exit status 1 */
+	struct collectives_report collectives; /* of the ranks, beside each other */
 };
 
 void report_init(struct report *report);

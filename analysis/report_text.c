@@ -13,7 +13,9 @@
 #include "parts.h"
 #include "printable.h"
 #include "quantity.h"
+#include "report_collectives.h"
 #include "report_kernels.h"
+#include "report_projection.h"
 #include "report_roofline.h"
 #include "table.h"
 
@@ -183,6 +185,14 @@ static void print_device(const struct device_report *device, const struct proces
 		warn(terminal,
 		     "Something else used this GPU during the run: counter evidence and the split of idle "
 		     "time are withheld.");
+	if (device->mps)
+		warn(terminal,
+		     "Run under MPS: kernels of other processes may run beside these and make "
+		     "them longer, and a limit on SMs makes the GPU smaller.");
+	if (device->mig)
+		warn(terminal,
+		     "An instance of a GPU (MIG): its memory and caches have a part of the "
+		     "GPU's throughput, peaks are those that the driver tells.");
 	free(name);
 }
 
@@ -606,11 +616,13 @@ static void print_device_block(const struct device_report *device,
 		return;
 	if (view->roofline) {
 		report_roofline_print(device, view, terminal);
+		report_projection_print(device, view, terminal);
 		return;
 	}
 	fputc('\n', terminal->out);
 	print_pillars(window, terminal);
 	report_kernels_print(device, view, terminal);
+	report_projection_print(device, view, terminal);
 	print_gaps(device, view, terminal);
 	print_copies(device, view, terminal);
 	print_advice(device, terminal);
@@ -705,6 +717,7 @@ void report_text_print(const struct report *report, const struct view *view,
 
 	if (device_total(report, view) > 1)
 		print_summary(report, view, terminal);
+	report_collectives_print(report, terminal);
 	for (size_t i = 0; i < report->process_count; i++) {
 		if (!view_has_process(view, &report->processes[i]))
 			continue;

@@ -63,12 +63,21 @@ static char *copy_text(const char *text)
 	return strdup(text && *text ? text : "unknown");
 }
 
+static bool has_flag(const struct vocabulary *v, uint32_t device, const char *key)
+{
+	uint64_t value;
+
+	return vocabulary_number(v, device, key, &value) && value;
+}
+
 void summary_identity(const struct vocabulary *v, uint32_t device, struct device_report *report)
 {
 	report->index = device;
 	report->name = copy_text(vocabulary_text(v, device, "name"));
 	report->uuid = copy_text(vocabulary_text(v, device, "uuid"));
 	report->attributes = device_attributes_of(v, device);
+	report->mps = has_flag(v, device, "mps");
+	report->mig = has_flag(v, device, "mig");
 	report->peaks = ceilings_derive(&report->attributes);
 	report->ceilings = report->peaks;
 }
