@@ -220,7 +220,8 @@ static void op_place(const struct op_columns *c, uint32_t i, struct op *op)
 	op->stream = value(c->context, i) << 32 | (uint32_t)value(c->stream, i);
 	op->correlation = (uint32_t)value(c->correlation, i);
 	op->graph = (uint32_t)value(c->graph, i);
-	op->has_node = op->graph && value(c->node, i);
+	op->node = op->graph ? value(c->node, i) : 0;
+	op->has_node = op->node != 0;
 	op->is_copy = 0;
 	op->signature = 0;
 	op->bytes = 0;

@@ -150,6 +150,8 @@ static void read_library(struct work *w)
 	for (size_t i = 0; i < v->signature_count; i++)
 		w->role[i] = (uint8_t)library_role_of(v->signature[i].name);
 	w->library = library_create(w->role, v->signature_count);
+	if (w->library && counters_in(&w->trace))
+		library_keep_launches(w->library);
 	if (w->library && library_read(w->library, w->trace.data, w->trace.size, v)) {
 		library_destroy(w->library);
 		w->library = NULL;
@@ -222,11 +224,11 @@ static int run(struct work *w)
 	const struct vocabulary *v = &w->trace.vocabulary;
 
 	if (clock_init(&w->clock, v->clock, v->clock_count) ||
-	    blind_init(&w->blind, &w->trace, &w->clock) ||
-	    survey_init(&w->survey, &w->trace, &w->clock, &w->blind, !w->plain))
+	    blind_init(&w->blind, &w->trace, &w->clock))
 		return -1;
 	read_library(w);
-	if (find_steps(w))
+	if (survey_init(&w->survey, &w->trace, &w->clock, &w->blind, w->library, !w->plain) ||
+	    find_steps(w))
 		return -1;
 	w->replay.trace = &w->trace;
 	w->replay.clock = &w->clock;
@@ -317,6 +319,7 @@ static int fill_devices(struct work *w, struct process_report *report)
 			.device = i,
 			.account = &w->account[i],
 			.counters = w->survey.counters,
+			.library = w->library,
 			.steps = w->steps[i].count ? &w->steps[i] : NULL,
 			.origin_ns = w->origin_ns,
 		};

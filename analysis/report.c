@@ -15,6 +15,9 @@ static void device_fini(struct device_report *device)
 		free(device->kernels[i].name);
 		free(device->kernels[i].short_name);
 		free(device->kernels[i].verdict.sentence);
+		for (size_t k = 0; k < device->kernels[i].shape_count; k++)
+			free(device->kernels[i].shapes[k].words);
+		free(device->kernels[i].shapes);
 	}
 	for (unsigned i = 0; i < device->steps.cause_count; i++)
 		free(device->steps.cause[i].what);

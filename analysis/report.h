@@ -86,6 +86,20 @@ struct steps {
 	uint64_t batch_ns[STEP_BATCHES];
 };
 
+/* A shape of library calls that a kernel served; over the whole run. */
+struct shape_report {
+	char *words;
+	uint64_t launches;
+	uint64_t total_ns;
+	double mean_ns;
+	enum regime regime;
+	enum leaf leaf;
+	double confidence;
+	enum evidence evidence;
+	double samples; /* as of kernel_report */
+	struct measure tensor_pct, fma_pct, dram_pct, l2_pct, l1_pct;
+};
+
 struct kernel_report {
 	uint32_t signature; /* of the trace's vocabulary */
 	char *name;         /* demangled, as long as it is */
@@ -114,9 +128,11 @@ struct kernel_report {
 	enum evidence flops_source, bytes_source; /* library or counters; none = unknown */
 	enum ceiling pipe; /* that does the arithmetic; CEILING_COUNT = not known */
 	struct roofline roofline;
-	struct measure queue_ns; /* median: from the end of its launch call to its start */
-	struct measure gap_ns;   /* median idle time of the device before it */
-	uint64_t graph_launches; /* of `launches`, those that were nodes of a graph */
+	struct measure queue_ns;     /* median: from the end of its launch call to its start */
+	struct measure gap_ns;       /* median idle time of the device before it */
+	uint64_t graph_launches;     /* of `launches`, those that were nodes of a graph */
+	struct shape_report *shapes; /* longest total first; none where it served a single one */
+	size_t shape_count;
 };
 
 struct copy_report {

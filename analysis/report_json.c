@@ -114,6 +114,33 @@ static json_t *source_of(enum evidence source)
 	return source == EVIDENCE_NONE ? json_null() : json_string(label_evidence(source));
 }
 
+static json_t *shape_of(const struct shape_report *shape)
+{
+	json_t *json = json_pack(
+		"{s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:s, s:o}", "shape", json_text(shape->words),
+		"launches", json_count(shape->launches), "total_ns", json_count(shape->total_ns),
+		"mean_ns", json_number(shape->mean_ns), "regime", regime_name(shape->regime),
+		"leaf", leaf_name(shape->leaf), "confidence", json_number(shape->confidence),
+		"evidence", label_evidence(shape->evidence), "samples",
+		json_number(shape->samples));
+
+	json_object_set_new(json, "tensor_pct", json_measure(&shape->tensor_pct));
+	json_object_set_new(json, "fma_pct", json_measure(&shape->fma_pct));
+	json_object_set_new(json, "dram_pct", json_measure(&shape->dram_pct));
+	json_object_set_new(json, "l2_pct", json_measure(&shape->l2_pct));
+	json_object_set_new(json, "l1_pct", json_measure(&shape->l1_pct));
+	return json;
+}
+
+static json_t *shapes_of(const struct kernel_report *kernel)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < kernel->shape_count; i++)
+		json_array_append_new(list, shape_of(&kernel->shapes[i]));
+	return list;
+}
+
 static json_t *kernel_of(const struct kernel_report *kernel)
 {
 	const struct roofline *r = &kernel->roofline;
@@ -156,6 +183,7 @@ static json_t *kernel_of(const struct kernel_report *kernel)
 	json_object_set_new(json, "roof",
 			    r->pct.known ? json_string(ceiling_name(r->roof)) : json_null());
 	json_object_set_new(json, "class", json_string(class_name(kernel->class)));
+	json_object_set_new(json, "shapes", shapes_of(kernel));
 	return json;
 }
 

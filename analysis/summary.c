@@ -8,6 +8,7 @@
 
 #include "estimate.h"
 #include "kernel_name.h"
+#include "kernel_shapes.h"
 #include "kernel_work.h"
 #include "outlier_causes.h"
 #include "summary_ranges.h"
@@ -182,6 +183,20 @@ static int by_share(const void *a, const void *b)
 	return (x->launches < y->launches) - (x->launches > y->launches);
 }
 
+static void fill_shapes(const struct summary_input *in, bool shared, uint32_t signature,
+			struct kernel_report *k)
+{
+	const struct kernel_shapes_input input = {
+		.counters = shared ? NULL : in->counters,
+		.library = in->library,
+		.device = in->device,
+		.signature = signature,
+		.label = &in->account->label[signature],
+	};
+
+	kernel_shapes_fill(&input, k);
+}
+
 static void fill_kernels(const struct summary_input *in, double window_ns,
 			 struct device_report *report)
 {
@@ -196,9 +211,12 @@ static void fill_kernels(const struct summary_input *in, double window_ns,
 	for (size_t i = 0; report->kernels && i < in->account->label_count; i++) {
 		const struct kernel_stat *stat = &in->account->kernel[i];
 
-		if (stat->launches || stat->busy_ns)
-			fill_kernel(in, (uint32_t)i, window_ns, &peaks,
-				    &report->kernels[report->kernel_count++]);
+		if (!stat->launches && !stat->busy_ns)
+			continue;
+		fill_kernel(in, (uint32_t)i, window_ns, &peaks,
+			    &report->kernels[report->kernel_count]);
+		fill_shapes(in, report->shared, (uint32_t)i,
+			    &report->kernels[report->kernel_count++]);
 	}
 	if (report->kernels)
 		qsort(report->kernels, n, sizeof(*report->kernels), by_share);

@@ -26,6 +26,7 @@ struct summary_input {
 	uint32_t device;
 	const struct account *account;   /* finished */
 	const struct counters *counters; /* NULL if nothing was sampled */
+	const struct library *library;   /* NULL if no call was seen */
 	const struct step_list *steps;
 	uint64_t origin_ns; /* of the report's times */
 };

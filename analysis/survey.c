@@ -97,7 +97,7 @@ static uint64_t *find_collectives(const struct vocabulary *v)
 }
 
 int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
-		const struct blind *blind, bool steps)
+		const struct blind *blind, struct library *library, bool steps)
 {
 	size_t signatures = trace->vocabulary.signature_count;
 	struct timeline timeline;
@@ -112,7 +112,7 @@ int survey_init(struct survey *survey, struct trace *trace, const struct clock *
 		survey_fini(survey);
 		return -1;
 	}
-	survey->counters = counters_create(trace, clock, blind);
+	survey->counters = counters_create(trace, clock, blind, library);
 	while (!status && (op = timeline_op(&timeline))) {
 		struct device_survey *d =
 			device_of(survey, op->device, signatures ? signatures : 1);

@@ -13,6 +13,7 @@ struct op {
 	uint64_t end_ns;    /* >= begin_ns */
 	uint64_t stream;    /* context and CUPTI stream id: equal for ops of one stream */
 	uint64_t bytes;     /* of copies */
+	uint64_t node;      /* of a graph, CUPTI's id; 0 = none or not known */
 	uint32_t signature; /* of kernels: see struct signature */
 	uint32_t correlation;
 	uint32_t graph; /* 0 = not of a graph */

@@ -113,7 +113,7 @@ static void test_every_key_of_the_contract(void **state)
 		"name short_name category grid block registers shared_bytes launches total_ns busy_ns mean_ns "
 		"share regime leaf leans confidence evidence tensor_pct fma_pct dram_pct l2_pct l1_pct waves "
 		"flops bytes queue_ns gap_ns flops_per_s bytes_per_s intensity roofline_pct flops_source "
-		"bytes_source roof class");
+		"bytes_source roof class shapes");
 	assert_int_equal(json_array_size(at(kernel, "grid")), 3);
 	assert_measure(at(kernel, "waves"));
 	assert_keys(json_array_get(at(device, "copies"), 0),
