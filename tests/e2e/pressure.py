@@ -157,6 +157,7 @@ def memory_stays_flat_and_the_file_small():
     return f"{launches} launches in {SOAK_S:.0f} s, {size / launches:.1f} bytes each, grew by {growth[0] >> 10} KiB, alone by {growth[1] >> 10} KiB"
 
 
-main(ten_thousand_buffers_from_64_threads_some_never_returned, the_verdict_is_withheld_where_so_much_is_lost,
+if __name__ == "__main__":
+    main(ten_thousand_buffers_from_64_threads_some_never_returned, the_verdict_is_withheld_where_so_much_is_lost,
      an_allocator_whose_lock_is_held_around_cuda_calls_does_not_deadlock, ten_thousand_threads_at_once, a_million_kernel_names,
      memory_stays_flat_and_the_file_small)
