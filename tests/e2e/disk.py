@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A disk that fails at each write of the trace, once and for ever; no room, no permission, limits: the program runs as if alone,
 one line on stderr, the trace decodes and says what it lost."""
+import errno
 import os
-import resource
 import subprocess
 import tempfile
 
@@ -134,6 +134,30 @@ def a_full_disk_costs_the_program_nothing():
     return how
 
 
+def a_quota_is_as_a_full_disk():
+    """EDQUOT from the tenth write on; a real quota needs a file system of one's own."""
+    if not can_strace():
+        return "skipped: strace may not trace here"
+    result = as_alone(run("launch_loop", *OPTIONS, prefix=inject("error=EDQUOT:when=10+")), ALONE)
+    result.says(1, "writing the trace failed", os.strerror(errno.EDQUOT))
+    trace = result.trace().sound(complete=False)
+    check(not trace.complete, "complete, though nothing could be written any more")
+
+
+def no_shared_memory_is_needed():
+    """/dev/shm is not there, as in some containers: no file of it is even asked for, and the trace is whole."""
+    hidden = ["unshare", "-m", "sh", "-c", "mount -t tmpfs -o ro,size=4k none /dev/shm && exec \"$@\"", "sh"]
+    if subprocess.run([*hidden, "true"], capture_output=True).returncode:
+        hidden = []
+    result = as_alone(run("launch_loop", *OPTIONS, prefix=hidden), ALONE).says(0)
+    same_calls(result.trace().sound().lossless(), result.truth())
+    if can_strace():
+        where = folder("shm")
+        run("launch_loop", *OPTIONS, where=where, prefix=["strace", "-f", "-qq", "-e", "trace=%file,memfd_create", "-o", str(where / "log")])
+        equal([line for line in (where / "log").read_text().splitlines() if "/dev/shm" in line or "memfd_create" in line], [], "shared memory")
+    return "read-only" if hidden else "it cannot be hidden here; not asked for"
+
+
 def a_file_size_limit_kills_nobody():
     """SIGXFSZ ends a program by default; ours must not raise it there."""
     for limit in (0, 50, 3000):
@@ -180,5 +204,5 @@ def the_size_limit_of_ours_is_kept_and_said():
 
 
 main(every_write_may_fail_once_or_for_ever, no_place_to_write_is_one_line, an_unwritable_folder_is_one_line,
-     a_full_disk_costs_the_program_nothing, a_file_size_limit_kills_nobody,
+     a_full_disk_costs_the_program_nothing, a_quota_is_as_a_full_disk, no_shared_memory_is_needed, a_file_size_limit_kills_nobody,
      a_closed_standard_error_kills_nobody, a_program_without_standard_streams_leaves_a_good_trace, the_size_limit_of_ours_is_kept_and_said)
