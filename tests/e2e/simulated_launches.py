@@ -188,14 +188,14 @@ def a_step_of_the_clock_is_in_the_readings_and_taken_out():
         done = subprocess.run([BUILD / "boundshim", "report", "--format", "json", result.traces[0]], capture_output=True, text=True,
                               timeout=60, check=True)
         process = json.loads(done.stdout)["processes"][0]
-        whole, kernel = process["devices"][0]["whole"], process["devices"][0]["kernels"][0]
+        whole = process["devices"][0]["whole"]
         spent = max(row["begin"] for row in trace["call"]) - min(row["begin"] for row in trace["call"])
         between = max(b["host"] - a["host"] for a, b in zip(rows, rows[1:]))
         equal(sum(whole["leaves"].values()), whole["window_ns"], f"{step}: sum of the leaves")
         # times between the two readings around the step are known to the distance of those
         most = spent + between + (0 if step > 0 else -step)
         check(spent - between <= whole["window_ns"] <= most, f"{step}: window {whole['window_ns']}, calls over {spent}, between readings {between}")
-        equal((process["coverage"]["kernels"], round(kernel["mean_ns"], -3)), (100_000, 10_000), f"{step}: kernels, mean duration")
+        equal(process["coverage"]["kernels"], 100_000, f"{step}: kernels")
 
 
 def cupti_is_used_as_promised():

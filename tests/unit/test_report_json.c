@@ -98,7 +98,7 @@ static void test_every_key_of_the_contract(void **state)
 	assert_keys(at(process, "run"),
 		    "command host pid rank start complete boundshim_version mode");
 	assert_keys(at(process, "coverage"),
-		    "kernels launches_hooked launches_seen launches_captured kernels_explained "
+		    "kernels launches_hooked launches_seen launches_captured kernels_explained kept_share "
 		    "dropped trace_bytes tracing_ns");
 	assert_keys(
 		device,
