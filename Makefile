@@ -170,7 +170,7 @@ fuzz-replay: ## replay the fuzz corpus under ASan and UBSan
 	$(Q)BUILD=build/asan scripts/fuzz-replay
 
 test-gpu: all ## run the tests that need a GPU (tests/gpu/README.md)
-	$(Q)tests/gpu/run
+	$(Q)status=0; tests/gpu/run || status=$$?; tests/gpu/scenarios.py --log build/gpu/scenarios.txt || status=$$?; exit $$status
 
 portable: ## build in build/portable with jansson, zlib and libstdc++ linked in
 	$(Q)$(MAKE) --no-print-directory VARIANT=portable all
