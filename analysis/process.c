@@ -135,8 +135,7 @@ static double kept_share(const struct work *w, const struct coverage *c)
 	uint64_t refused = lost[BST_ENUM_LOSS_POOL_EXHAUSTED - 1];
 	uint64_t dropped = lost[BST_ENUM_LOSS_CUPTI_DROPPED - 1];
 	uint64_t device = (refused > dropped ? refused : dropped) +
-			  lost[BST_ENUM_LOSS_UNKNOWN_RECORD - 1] +
-			  w->survey.counts.time_invalid;
+			  lost[BST_ENUM_LOSS_UNKNOWN_RECORD - 1] + w->survey.counts.time_invalid;
 	uint64_t calls =
 		(uint64_t)lost[BST_ENUM_LOSS_RING_FULL - 1] + lost[BST_ENUM_LOSS_THREAD_LIMIT - 1];
 

@@ -380,8 +380,8 @@ static json_t *coverage_of(const struct coverage *coverage)
 		json_count(coverage->launches_captured), "graph_launches",
 		json_count(coverage->graph_launches), "kernels_explained",
 		json_count(coverage->kernels_explained), "kept_share",
-		json_real(coverage->kept_share), "lost", json_count(coverage->lost),
-		"dropped", dropped, "trace_bytes", json_count(coverage->trace_bytes), "tracing_ns",
+		json_real(coverage->kept_share), "lost", json_count(coverage->lost), "dropped",
+		dropped, "trace_bytes", json_count(coverage->trace_bytes), "tracing_ns",
 		json_count(coverage->tracing_ns), "hook_ns", json_count(coverage->hook_ns));
 }
 

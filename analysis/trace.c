@@ -142,7 +142,8 @@ static bool lacks_end(const struct trace *trace, const struct progress *last)
 {
 	const struct bst_reader *reader = &trace->reader;
 
-	if (!reader->trailer || reader->stopped_by || losses_behind(reader->losses) > last->losses_behind)
+	if (!reader->trailer || reader->stopped_by ||
+	    losses_behind(reader->losses) > last->losses_behind)
 		return true;
 	for (unsigned i = 0; i < reader->damage_count && i < BST_DAMAGE_KEPT; i++)
 		if (reader->damage[i].offset > last->offset)

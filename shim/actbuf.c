@@ -77,9 +77,8 @@ uint8_t *actbuf_request(void)
 
 	while (pool && !(buffer = free_below(limit, start)) && limit < ACTBUF_COUNT)
 		/* on failure `limit` is what another thread made of it */
-		if (atomic_compare_exchange_strong_explicit(&reach, &limit, limit + 1,
-							    memory_order_relaxed,
-							    memory_order_relaxed))
+		if (atomic_compare_exchange_strong_explicit(
+			    &reach, &limit, limit + 1, memory_order_relaxed, memory_order_relaxed))
 			limit++;
 	return buffer;
 }

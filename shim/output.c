@@ -172,8 +172,8 @@ static int open_file(struct output *out, const struct output_options *o)
 			log_line("BOUNDSHIM_OUT is too long for a path; nothing is recorded");
 			return -1;
 		}
-		out->fd = above_standard(open(
-			out->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+		out->fd = above_standard(
+			open(out->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
 		if (out->fd >= 0) {
 			if (attempt && o->out)
 				log_line("the file named by BOUNDSHIM_OUT exists; writing to %s",
@@ -495,21 +495,22 @@ static int open_part(struct output *out)
 	char path[sizeof(out->path) + 8];
 
 	snprintf(path, sizeof(path), "%s.part", out->path);
-	return above_standard(
-		open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+	return above_standard(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
 }
 
 /* From here on what comes is not kept, as without the wish. */
 static void give_up_trimming(struct output *out, const char *why)
 {
-	log_line("%s: BOUNDSHIM_KEEP=newest: %s; from BOUNDSHIM_MAX_MB on the rest is counted, not kept",
-		 out->path, why);
+	log_line(
+		"%s: BOUNDSHIM_KEEP=newest: %s; from BOUNDSHIM_MAX_MB on the rest is counted, not kept",
+		out->path, why);
 	out->keep_newest = 0;
 }
 
 static int begin_trim(struct output *out)
 {
-	if (trim_begin(&out->trim, out->fd, out->encoder.offset, out->max_bytes / 8 * TRIM_TO) != 0) {
+	if (trim_begin(&out->trim, out->fd, out->encoder.offset, out->max_bytes / 8 * TRIM_TO) !=
+	    0) {
 		give_up_trimming(out, "there is little but names to drop");
 		return -1;
 	}

@@ -114,7 +114,8 @@ int trim_begin(struct trim *trim, int from, uint64_t end, uint64_t most_bytes)
 	/* a file of little but names is not worth being copied again and again */
 	if (at != end || staying > most_bytes / 2)
 		return -1;
-	for (at = BST_FILE_HEADER_BYTES; at < end && staying + going > most_bytes; at += seen.bytes) {
+	for (at = BST_FILE_HEADER_BYTES; at < end && staying + going > most_bytes;
+	     at += seen.bytes) {
 		if (look(from, at, &seen) != 0)
 			return -1;
 		if (!may_go(seen.table))

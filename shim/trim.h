@@ -8,12 +8,13 @@
 /* State of one copying. Plain data, the writer thread's. */
 struct trim {
 	int from;
-	uint64_t at;         /* the next chunk of `from` */
-	uint64_t cut;        /* events before it are left out */
-	uint64_t size;       /* of the copy so far */
-	uint64_t sequence;   /* of the next chunk in the copy */
-	uint64_t dropped;    /* rows left out */
-	uint64_t host_begin; /* from when to when they were, where their times are the host's; 0 = none are */
+	uint64_t at;       /* the next chunk of `from` */
+	uint64_t cut;      /* events before it are left out */
+	uint64_t size;     /* of the copy so far */
+	uint64_t sequence; /* of the next chunk in the copy */
+	uint64_t dropped;  /* rows left out */
+	uint64_t
+		host_begin; /* from when to when they were, where their times are the host's; 0 = none are */
 	uint64_t host_end;
 };
 

@@ -128,7 +128,8 @@ int main(int argc, char **argv)
 	atomic_store(&over, 1);
 	for (long i = 0; i < threads; i++)
 		CHECK(pthread_join(thread[i], NULL));
-	fprintf(stderr, "held_lock: %ld launches, %ld from malloc, malloc called %ld times by the shim\n",
+	fprintf(stderr,
+		"held_lock: %ld launches, %ld from malloc, malloc called %ld times by the shim\n",
 		launched, from_malloc, by_shim);
 	return 0;
 }

@@ -89,7 +89,9 @@ static void before(cudaStream_t stream, double seconds)
 		replays++;
 		nanosleep(&pause, nullptr);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) < seconds);
+	} while ((double)(now.tv_sec - begin.tv_sec) +
+			 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) <
+		 seconds);
 	printf("each replay counted %d\n", value(n) / replays);
 	fprintf(stderr, "%d replays\n", replays);
 }
@@ -133,7 +135,8 @@ static void device_graph(cudaStream_t stream)
 	cudaGraphExec_t exec, launcher;
 	cudaGraph_t graph;
 
-	CHECK(cudaGraphInstantiate(&exec, captured(stream, n, 2), cudaGraphInstantiateFlagDeviceLaunch));
+	CHECK(cudaGraphInstantiate(&exec, captured(stream, n, 2),
+				   cudaGraphInstantiateFlagDeviceLaunch));
 	CHECK(cudaGraphUpload(exec, stream));
 	/* only a graph may launch graphs */
 	CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
