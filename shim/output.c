@@ -66,6 +66,11 @@ struct output {
 	int fd;
 	int failed; /* a write failed and it was said: once is enough */
 	int full; /* the size limit was reached: no more rows of data, so that what is there is a beginning */
+	int limit_told; /* what becomes of rows beyond the limit was said */
+	/* The last batch that did not fit, where, and whether the end could use what is kept free: it is not encoded again for nothing. */
+	uint64_t refused_offset;
+	uint16_t refused_table;
+	int refused_closing;
 	int keep_newest;
 	int beyond_limit; /* what was not written last did not fit under the size limit */
 	int part;         /* the shorter file, -1 = none is being made */
@@ -251,8 +256,10 @@ static bool fits(struct output *out, uint16_t table, size_t size)
 	if (out->keep_newest)
 		return end + closing <= limit; /* there will be room again */
 	if (!out->full && end + closing > limit) {
-		log_line("%s: reached BOUNDSHIM_MAX_MB; the rest is counted, not kept", out->path);
-		out->full = 1;
+		if (!out->limit_told)
+			log_line("%s: reached BOUNDSHIM_MAX_MB; the rest is counted, not kept",
+				 out->path);
+		out->full = out->limit_told = 1;
 	}
 	return !out->full;
 }
@@ -271,15 +278,31 @@ static int append(struct output *out, const uint8_t *chunk, size_t size)
 	return -1;
 }
 
+/* A batch that only grew is refused where it was refused before. */
+static bool refused_here(const struct output *out, uint16_t table)
+{
+	return out->refused_table == table && out->refused_offset == out->encoder.offset &&
+	       out->refused_closing == out->closing && out->part < 0;
+}
+
 /* Writes a batch; -1 = not written, the batch keeps its rows. */
 static int write_batch(struct output *out, struct bst_batch *batch)
 {
 	size_t size;
 
+	if (!is_data(batch->info->id) && refused_here(out, batch->info->id)) {
+		out->beyond_limit = 1;
+		return -1;
+	}
 	loss_read(out->encoder.losses);
 	if (bst_encode_batch(&out->encoder, batch, out->chunk, CHUNK_BYTES_MOST, &size) != BST_OK)
 		return -1;
 	out->beyond_limit = !fits(out, batch->info->id, size);
+	if (out->beyond_limit) {
+		out->refused_offset = out->encoder.offset;
+		out->refused_table = batch->info->id;
+		out->refused_closing = out->closing;
+	}
 	if (out->beyond_limit || append(out, out->chunk, size) != 0)
 		return -1;
 	if (batch != &out->index)
@@ -505,6 +528,7 @@ static void give_up_trimming(struct output *out, const char *why)
 		"%s: BOUNDSHIM_KEEP=newest: %s; from BOUNDSHIM_MAX_MB on the rest is counted, not kept",
 		out->path, why);
 	out->keep_newest = 0;
+	out->limit_told = 1;
 }
 
 static int begin_trim(struct output *out)
@@ -541,6 +565,7 @@ static void change_over(struct output *out)
 	out->part = -1;
 	out->encoder.offset = t->size;
 	out->encoder.sequence = t->sequence;
+	out->refused_table = 0;                         /* there is room again */
 	loss_add(BST_ENUM_LOSS_FILE_LIMIT, t->dropped); /* as the copied chunks say */
 	out->index_overflow = 1; /* its offsets were the longer file's; readers need none */
 	if (t->host_end)
@@ -570,6 +595,7 @@ bool output_trim(struct output *out)
 	close(out->part);
 	unlink(path);
 	out->part = -1;
+	out->refused_table = 0;
 	give_up_trimming(out, strerror(errno));
 	return false;
 }

@@ -11,7 +11,7 @@ import time
 from lib import (APPS, BUILD, NESTED, TMP, Trace, Truth, as_alone, check, environment, equal, expected_calls, folder, in_pairs, main, need, need_sim, run,
                  same_calls, same_device_work)
 
-need_sim("launch_loop")
+need_sim("launch_loop", "many_names")
 
 OPTIONS = ("steps=12", "kernels=2", "h2d=100", "sync=4", "threads=2")
 ALONE = run("launch_loop", *OPTIONS, preload=False)
@@ -276,7 +276,16 @@ def a_kill_while_the_newest_is_kept_leaves_a_good_trace():
     return f"3 kills, {lost} rows dropped before"
 
 
+def names_alone_may_fill_what_is_kept():
+    """Nothing is left to drop: said once, and from the limit on the rest is counted."""
+    result = run("many_names", "names=250000", env={"BOUNDSHIM_MAX_MB": 1, "BOUNDSHIM_KEEP": "newest", "SIM_TRUTH": None,
+                                                    "BOUNDSHIM_COUNTERS": "off"}).says(1, "BOUNDSHIM_KEEP=newest")
+    trace = result.trace().sound()
+    check(result.traces[0].stat().st_size <= 1 << 20 and list(result.where.glob("*.part")) == [], "files")
+    check(trace.losses["file_limit"] > 0 and trace["run"], f"{len(trace['run'])} kernels, lost: {trace.losses}")
+
+
 main(every_write_may_fail_once_or_for_ever, no_place_to_write_is_one_line, an_unwritable_folder_is_one_line,
      a_full_disk_costs_the_program_nothing, a_quota_is_as_a_full_disk, no_shared_memory_is_needed, a_file_size_limit_kills_nobody,
      a_closed_standard_error_kills_nobody, a_program_without_standard_streams_leaves_a_good_trace, the_size_limit_of_ours_is_kept_and_said,
-     the_newest_is_kept_where_that_is_asked_for, a_kill_while_the_newest_is_kept_leaves_a_good_trace)
+     the_newest_is_kept_where_that_is_asked_for, a_kill_while_the_newest_is_kept_leaves_a_good_trace, names_alone_may_fill_what_is_kept)
