@@ -166,6 +166,7 @@ static void volume_copies(void)
 		.src = {cudaMemcpyOperandTypePointer, {.ptr = {.ptr = device}}},
 		.dst = {cudaMemcpyOperandTypePointer, {.ptr = {.ptr = other}}},
 		.extent = {8, 4, 4},
+		.srcAccessOrder = cudaMemcpySrcAccessOrderStream,
 	};
 	struct cudaMemcpyAttributes attributes = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
 	void *dsts[] = {other}, *srcs[] = {device};
