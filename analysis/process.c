@@ -2,6 +2,7 @@
 #include "process.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "replay.h"
 #include "stretch_read.h"
 #include "summary.h"
+#include "verdict.h"
 #include "whatif.h"
 
 struct work {
@@ -118,6 +120,37 @@ static void fill_losses(const struct work *w, struct coverage *c)
 	add_loss(c, "too_crowded", crowded);
 }
 
+static double share_kept(uint64_t kept, uint64_t lost)
+{
+	return lost ? (double)kept / ((double)kept + (double)lost) : 1;
+}
+
+/*
+ * How much of what happened is in the trace. What the size of the file or the disk ended does not
+ * count: it lies behind, or before, the part that is reported. A buffer refused is a record that
+ * CUPTI counts as dropped too, or one that holds several: the larger count is taken.
+ */
+static double kept_share(const struct work *w, const struct coverage *c)
+{
+	const uint32_t *lost = w->trace.reader.losses;
+	uint64_t refused = lost[BST_ENUM_LOSS_POOL_EXHAUSTED - 1];
+	uint64_t dropped = lost[BST_ENUM_LOSS_CUPTI_DROPPED - 1];
+	uint64_t device = (refused > dropped ? refused : dropped) +
+			  lost[BST_ENUM_LOSS_UNKNOWN_RECORD - 1] + w->survey.counts.time_invalid;
+	uint64_t calls =
+		(uint64_t)lost[BST_ENUM_LOSS_RING_FULL - 1] + lost[BST_ENUM_LOSS_THREAD_LIMIT - 1];
+
+	return fmin(share_kept(c->kernels + c->copies, device),
+		    share_kept(c->launches_seen + c->launches_captured + c->graph_launches, calls));
+}
+
+/* With too little kept no label of the time can be trusted, whatever the rest says. */
+static void withhold(struct process_report *report)
+{
+	for (size_t i = 0; i < report->device_count; i++)
+		verdict_withhold(&report->devices[i].verdict, report->coverage.kept_share);
+}
+
 static void fill_coverage(const struct work *w, struct process_report *report)
 {
 	const struct replay *r = &w->replay;
@@ -137,6 +170,8 @@ static void fill_coverage(const struct work *w, struct process_report *report)
 	for (size_t i = 0; i < report->device_count; i++)
 		c->tracing_ns += report->devices[i].whole.leaf_ns[LEAF_TRACING];
 	fill_losses(w, c);
+	c->kept_share = kept_share(w, c);
+	withhold(report);
 }
 
 /* Library calls are extra evidence: without memory for them the analysis goes on. */

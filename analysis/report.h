@@ -291,6 +291,7 @@ struct coverage {
 	uint64_t
 		kernels_explained; /* valid times, and joined to a launch call or to a graph launch and node */
 	uint64_t lost;             /* sum of records lost */
+	double kept_share; /* of the device's records or of calls, whichever is less; see process.c */
 	struct loss_report *dropped;
 	size_t dropped_count;
 	uint64_t trace_bytes;

@@ -500,14 +500,15 @@ static json_t *coverage_of(const struct coverage *coverage)
 		free(cause);
 	}
 	return json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kernels",
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kernels",
 		json_count(coverage->kernels), "copies", json_count(coverage->copies),
 		"launches_hooked", json_count(coverage->launches_hooked), "launches_seen",
 		json_count(coverage->launches_seen), "launches_captured",
 		json_count(coverage->launches_captured), "graph_launches",
 		json_count(coverage->graph_launches), "kernels_explained",
-		json_count(coverage->kernels_explained), "lost", json_count(coverage->lost),
-		"dropped", dropped, "trace_bytes", json_count(coverage->trace_bytes), "tracing_ns",
+		json_count(coverage->kernels_explained), "kept_share",
+		json_real(coverage->kept_share), "lost", json_count(coverage->lost), "dropped",
+		dropped, "trace_bytes", json_count(coverage->trace_bytes), "tracing_ns",
 		json_count(coverage->tracing_ns), "hook_ns", json_count(coverage->hook_ns));
 }
 
