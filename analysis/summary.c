@@ -10,6 +10,8 @@
 #include "kernel_name.h"
 #include "kernel_shapes.h"
 #include "kernel_work.h"
+#include "outlier_causes.h"
+#include "summary_ranges.h"
 #include "verdict.h"
 
 static void label_signature(const struct tensor_sources *tensors,
@@ -275,7 +277,7 @@ static void fill_copies(const struct account *a, struct device_report *report)
 		qsort(report->copies, report->copy_count, sizeof(*report->copies), by_exposure);
 }
 
-static char *gap_words(const struct vocabulary *v, const struct worst_gap *gap)
+char *summary_gap_words(const struct vocabulary *v, const struct worst_gap *gap)
 {
 	char *demangled, *words;
 
@@ -315,7 +317,7 @@ void summary_gaps(const struct trace *trace, const struct gap_stat *stat, uint64
 		report->worst[i] = (struct gap){
 			.begin_ns = gap->begin_ns - origin_ns,
 			.duration_ns = gap->duration_ns,
-			.before = gap_words(v, gap),
+			.before = summary_gap_words(v, gap),
 			.tid = gap->thread && gap->thread <= v->threads.count
 				       ? v->thread[gap->thread - 1].tid
 				       : 0,
@@ -362,6 +364,7 @@ static void fill_steps(const struct summary_input *in, struct steps *steps)
 	};
 	memcpy(steps->batch_ns, list->batch_ns, sizeof(steps->batch_ns));
 	memcpy(steps->outlier_ns, in->account->outlier_ns, sizeof(steps->outlier_ns));
+	outlier_causes_fill(&in->trace->vocabulary, in->account, steps);
 }
 
 /* Bursts of set 0 speak of the sampling as a whole. */
@@ -419,5 +422,6 @@ void summary_device(const struct summary_input *in, struct device_report *report
 	fill_copies(a, report);
 	for (unsigned leaf = 0; leaf < LEAF_COUNT; leaf++)
 		summary_gaps(in->trace, &a->gap[leaf], in->origin_ns, &report->gaps[leaf]);
+	summary_ranges(&in->trace->vocabulary, a, &report->ranges);
 	report->verdict = verdict_of(window, busy_confidence(report), report->steps.known);
 }

@@ -40,10 +40,11 @@ struct survey {
 
 /*
  * Walks all operations. Samples over `blind` are left out; `library`, NULL or kept by reference,
- * tells them the shapes that kernels serve. -1 without memory.
+ * tells them the shapes that kernels serve. `steps`: sequences are kept to find them in. -1 without
+ * memory.
  */
 int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
-		const struct blind *blind, struct library *library);
+		const struct blind *blind, struct library *library, bool steps);
 void survey_fini(struct survey *survey);
 
 #endif

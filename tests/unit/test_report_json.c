@@ -97,9 +97,10 @@ static void test_every_key_of_the_contract(void **state)
 	assert_keys(at(json, "verdict"), "regime leaf share confidence sentence");
 	assert_keys(at(process, "run"),
 		    "command host pid rank start complete boundshim_version mode");
-	assert_keys(at(process, "coverage"),
-		    "kernels launches_hooked launches_seen launches_captured kernels_explained "
-		    "dropped trace_bytes tracing_ns");
+	assert_keys(
+		at(process, "coverage"),
+		"kernels launches_hooked launches_seen launches_captured kernels_explained kept_share "
+		"dropped trace_bytes tracing_ns");
 	assert_keys(
 		device,
 		"index name cc sm_count driver cupti shared ceilings clock_mhz whole steady verdict kernels "
