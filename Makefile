@@ -169,8 +169,8 @@ fuzz-replay: ## replay the fuzz corpus under ASan and UBSan
 	$(Q)$(MAKE) --no-print-directory VARIANT=asan replayers
 	$(Q)BUILD=build/asan scripts/fuzz-replay
 
-test-gpu: all ## run the tests that need a GPU (tests/gpu/README.md)
-	$(Q)status=0; tests/gpu/run || status=$$?; tests/gpu/scenarios.py --log build/gpu/scenarios.txt || status=$$?; exit $$status
+test-gpu: all ## run the tests that need a GPU, all or part I/N with SHARD=I/N (tests/gpu/README.md)
+	$(Q)tests/gpu/shard $(SHARD)
 
 portable: ## build in build/portable with jansson, zlib and libstdc++ linked in
 	$(Q)$(MAKE) --no-print-directory VARIANT=portable all

@@ -240,7 +240,7 @@ static void add_figures(const struct writer *w, enum change_kind kind, struct ad
 /* A compiler fuses too: no two advices for one thing. */
 static bool doubled(const struct whatif *whatif, enum change_kind kind)
 {
-	return kind == CHANGE_FUSE && whatif_worth(whatif, CHANGE_COMPILE);
+	return kind == CHANGE_FUSE && whatif_fuse_is_compiled(whatif);
 }
 
 static void advise_simulated(struct writer *w)

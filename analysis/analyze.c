@@ -123,7 +123,7 @@ static void add_trace(struct analysis *a, const char *path)
 	}
 	process = &report->processes[report->process_count];
 	memset(process, 0, sizeof(*process));
-	status = process_analyze(path, process, &text);
+	status = process_analyze(path, PROCESS_FULL, process, &text);
 	if (status != PROCESS_NONE)
 		report->process_count++;
 	if (status != PROCESS_WHOLE)
@@ -160,6 +160,7 @@ int analyze_paths(const char *const *paths, size_t count, struct report *report,
 			add_trace(&a, paths[i]);
 	}
 	report->verdict = verdict_over(report);
+	collectives_compare(report);
 	return count ? a.status : 1;
 }
 

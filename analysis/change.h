@@ -20,6 +20,11 @@ struct scene {
 	size_t signatures;
 	bool python;   /* PyTorch's kernels were seen */
 	bool compiled; /* Inductor's were */
+	bool training; /* kernels of a backward pass or an optimizer were seen */
+	/* Host time of one launch of the stretch, with the call: the median. What an eager operation
+	 * costs on this CPU; costs of Python are given in such units, as CPUs differ by a factor
+	 * of 3. */
+	double unit_ns;
 };
 
 #define CHANGE_APIS 8
@@ -66,6 +71,12 @@ void change_blame(struct change *c, const struct stretch_op *op, double ns);
 void change_name_call(struct change *c, const struct stretch_call *call);
 
 bool change_category(const struct kernel_report *kernel, const char *category);
+
+/*
+ * The host worked for at least 0.2 ms and 5 % of a step before it called this upload: on data, most
+ * likely.
+ */
+bool change_is_loading(const struct change *c, const struct stretch_call *call);
 
 /* Takes an operation and its call out: nothing waits for it any longer than for the one before. */
 void change_remove_op(struct change *c, struct stretch_op *op);

@@ -52,6 +52,28 @@ static void bypass(struct stretch *s, uint32_t op)
 }
 
 /*
+ * The call behind an upload that waits for it: PyTorch's .to() without non_blocking=True makes one, and
+ * with it does not.
+ */
+static void drop_wait_behind(struct change *c, uint32_t upload)
+{
+	struct stretch *s = c->stretch;
+
+	for (uint32_t i = upload + 1; i < s->call_count && i < upload + 64; i++) {
+		struct stretch_call *call = &s->call[i];
+
+		if (call->before != upload)
+			continue;
+		if (call->op != STRETCH_NONE || !call->wait_count)
+			return;
+		change_name_call(c, call);
+		change_unwait(call);
+		change_limit_call(call, 0, call->host_ns);
+		return;
+	}
+}
+
+/*
  * Uploads no longer hold their caller and run at the link's rate; at best beside the kernels (the
  * next batch on a second stream), at worst from a buffer that the caller fills first. Downloads
  * become as fast; a wait behind one stays, an asynchronous call itself no longer waits.
@@ -82,34 +104,54 @@ void change_pinned(struct change *c)
 		c->rewired = true;
 		op->inside = false;
 		op->launch_ns = fmin(op->launch_ns, s->latency_ns);
-		if (c->bound == BOUND_BEST && op->copy_kind != BST_ENUM_COPY_KIND_DEVICE_TO_HOST)
+		if (op->copy_kind == BST_ENUM_COPY_KIND_DEVICE_TO_HOST)
+			continue;
+		if (c->bound != BOUND_WORST)
+			drop_wait_behind(c, op->call);
+		if (c->bound == BOUND_BEST)
 			bypass(s, i);
 	}
 }
 
-/*
- * The host's time before an upload, where that is what a step waits for, is a data loader's: with
- * workers that keep up, what is left is taking a batch from their queue (20 to 300 us in PyTorch).
- */
 #define LOADING_LEAST_NS 200000.0
 #define LOADING_SHARE 0.05
+
+bool change_is_loading(const struct change *c, const struct stretch_call *call)
+{
+	const struct stretch_op *op = call->op == STRETCH_NONE ? NULL : &c->stretch->op[call->op];
+
+	return op && op->is_copy && op->copy_kind == BST_ENUM_COPY_KIND_HOST_TO_DEVICE &&
+	       call->host_ns >=
+		       fmax(LOADING_LEAST_NS, LOADING_SHARE * c->scene->device->whatif.base_ns);
+}
+
+/*
+ * With workers that keep up, what is left is taking a batch from their queue, while a thread that
+ * pins it wants the interpreter too: in units of an eager operation. On an H200 8 workers left 0.9
+ * ms of 15.3 ms more than all else (samples/h200/whatif.txt).
+ */
+#define QUEUE_BEST 2.0
+#define QUEUE_LIKELY 10.0
+#define QUEUE_WORST 25.0
+#define QUEUE_WORST_SHARE 0.3 /* workers that do not keep up */
 
 void change_prefetch(struct change *c)
 {
 	struct stretch *s = c->stretch;
-	double least = fmax(LOADING_LEAST_NS, LOADING_SHARE * c->scene->device->whatif.base_ns);
+	double unit = c->scene->unit_ns;
 
 	for (uint32_t i = 0; i < s->op_count; i++) {
 		struct stretch_op *op = &s->op[i];
 		struct stretch_call *call = op->call == STRETCH_NONE ? NULL : &s->call[op->call];
 
-		if (!op->is_copy || op->copy_kind != BST_ENUM_COPY_KIND_HOST_TO_DEVICE || !call ||
-		    call->host_ns < least)
+		if (!call || !change_is_loading(c, call))
 			continue;
 		c->touched++;
 		c->touched_ns += call->host_ns;
 		change_name_call(c, call);
-		change_limit_call(call, call->own_ns,
-				  change_pick(c, 20e3, 100e3, fmax(300e3, 0.3 * call->host_ns)));
+		change_limit_call(
+			call, call->own_ns,
+			change_pick(c, QUEUE_BEST * unit, QUEUE_LIKELY * unit,
+				    fmax(QUEUE_WORST * unit, QUEUE_WORST_SHARE * call->host_ns)));
 	}
 }

@@ -34,15 +34,15 @@
 #define LOOP_WORST_NS 30000.0
 
 /* torch.compile(mode="reduce-overhead"): its Python round the graphs of the forward and the backward
- * pass, guards and the copies of inputs. */
-#define TREES_BEST_NS 50000.0
-#define TREES_LIKELY_NS 150000.0
-#define TREES_WORST_NS 400000.0
+ * pass and the copies of inputs, beside what compiled code costs; in units of an eager operation.
+ * An MLP's training on an H200 took as long with it as without (samples/h200/whatif.txt). */
+#define TREES_BEST 3.0
+#define TREES_LIKELY 9.0
+#define TREES_WORST 18.0
 
 /* The run of calls that one graph takes the place of. */
 struct segment {
 	uint32_t first; /* call; NONE = none is open */
-	size_t step;
 };
 
 /* What capture records. */
@@ -110,11 +110,13 @@ static uint32_t *loop_calls(const struct change *c, const uint32_t *step, size_t
 static void open_segment(struct change *c, struct stretch_call *call, bool model, bool loop)
 {
 	double own = change_pick(c, LAUNCH_BEST_NS, LAUNCH_LIKELY_NS, LAUNCH_WORST_NS);
-	double host = model ? change_pick(c, TREES_BEST_NS, TREES_LIKELY_NS, TREES_WORST_NS)
-			    : change_pick(c, LOOP_BEST_NS, LOOP_LIKELY_NS, LOOP_WORST_NS);
+	double host = change_pick(c, LOOP_BEST_NS, LOOP_LIKELY_NS, LOOP_WORST_NS);
+	double trees = change_pick(c, TREES_BEST, TREES_LIKELY, TREES_WORST) * c->scene->unit_ns;
 
-	if (loop && c->bound == BOUND_WORST)
-		host = fmax(host, call->host_ns);
+	if (model && loop)
+		host = call->host_ns + trees;
+	else if ((loop && c->bound == BOUND_WORST) || change_is_loading(c, call))
+		host = call->host_ns;
 	call->own_ns = own;
 	call->host_ns = model && loop ? host : fmin(call->host_ns, host);
 	call->room = STRETCH_NONE;
@@ -139,6 +141,20 @@ static void make_node(const struct change *c, struct stretch_op *op, bool first)
 	op->dep_ns = fmin(op->dep_ns, node);
 }
 
+/*
+ * A step of fewer operations is most likely one of several equal layers, as which a model without a
+ * mark between its passes looks: the program's own step, and its graph, has several of them.
+ */
+#define GRAPH_LEAST 16
+
+static size_t steps_of_graph(const struct change *c)
+{
+	size_t steps = c->stretch->mark_count > 1 ? c->stretch->mark_count - 1 : 1;
+	size_t each = c->stretch->op_count / steps;
+
+	return c->bound == BOUND_WORST || !each ? 1 : (GRAPH_LEAST + each - 1) / each;
+}
+
 /* What is captured: everything that can be, or all of that but the optimizer. */
 struct scope {
 	bool model; /* without the optimizer */
@@ -148,12 +164,13 @@ struct scope {
 static void capture(struct change *c, const struct scope *scope)
 {
 	struct stretch *s = c->stretch;
-	struct segment open = {STRETCH_NONE, 0};
+	struct segment open = {STRETCH_NONE};
+	size_t many = steps_of_graph(c);
 
 	c->rewired = true;
 	for (uint32_t i = 0; i < s->call_count; i++) {
 		struct stretch_call *call = &s->call[i];
-		bool begins = scope->loop[scope->step[i]] == i;
+		bool begins = scope->loop[scope->step[i]] == i && scope->step[i] % many == 0;
 
 		if (!is_captured(s, call) || (scope->model && of_optimizer(c, call))) {
 			open.first = STRETCH_NONE;
@@ -162,7 +179,8 @@ static void capture(struct change *c, const struct scope *scope)
 		c->touched += call->klass == BST_ENUM_CLASS_LAUNCH;
 		if (call->op != STRETCH_NONE)
 			change_blame(c, &s->op[call->op], call->host_ns + call->own_ns);
-		if (open.first == STRETCH_NONE || begins) {
+		/* Data is made outside of a graph, and before it. */
+		if (open.first == STRETCH_NONE || begins || change_is_loading(c, call)) {
 			open.first = i;
 			open_segment(c, call, scope->model, begins);
 		} else {

@@ -86,7 +86,8 @@ static void fuse_passes(struct change *c, unsigned p)
 #define LIST_LIKELY 0.6
 #define LIST_WORST 1.0
 #define LIST_TENSORS 30
-#define SMALL_NS 50000.0 /* on a larger tensor launching is not what takes the time */
+#define LIST_HOST_BEST 0.5 /* of an eager operation: one call for all lists */
+#define SMALL_NS 50000.0   /* on a larger tensor launching is not what takes the time */
 
 struct run {
 	uint32_t begin, end; /* operations */
@@ -125,8 +126,14 @@ static void list_run(struct change *c, const struct run *run)
 
 		change_touch(c, op);
 		op->duration_ns *= change_pick(c, LIST_BEST, LIST_LIKELY, LIST_WORST);
-		if (i - run->begin < launches || op->call == STRETCH_NONE)
+		if (op->call == STRETCH_NONE)
 			continue;
+		if (i - run->begin < launches) {
+			change_limit_call(&s->call[op->call], s->call[op->call].own_ns,
+					  change_pick(c, LIST_HOST_BEST * c->scene->unit_ns,
+						      INFINITY, INFINITY));
+			continue;
+		}
 		change_limit_call(&s->call[op->call], 0,
 				  change_pick(c, 0, FUSED_HOST_BEST_NS / 5, FUSED_HOST_BEST_NS));
 		op->pred_ns = 0;

@@ -23,10 +23,17 @@ enum option {
 	PROCESS,
 	DEVICE,
 	CEILINGS,
+	ON,
 	FAIL_IF,
 	COLOR,
 	OPTION_COUNT_
 };
+
+#define GPU(name, ...) "|" #name
+static const char on_choices[] = "here"
+#include "gpu_model.def"
+	;
+#undef GPU
 
 static const struct option_info option_list[] = {
 	[FORMAT] = {"format", 'f', OPTION_CHOICE, "text|json", NULL,
@@ -45,6 +52,9 @@ static const struct option_info option_list[] = {
 	[CEILINGS] = {"ceilings", 0, OPTION_TEXT, "FILE|none", "what calibrate keeps for the GPU",
 		      "what the GPU reaches, as calibrate wrote it; none: by its attributes",
 		      false},
+	[ON] = {"on", 0, OPTION_CHOICE, on_choices, NULL,
+		"also predict, for kernels under a roof, where they would stand on another GPU and for how long",
+		false},
 	[FAIL_IF] =
 		{"fail-if", 0, OPTION_TEXT, "EXPR", NULL,
 		 "exit with 3 if EXPR holds for a device, as overhead_pct>30; may be given again",
@@ -169,6 +179,7 @@ static struct view view_of(const struct option_value *values)
 		.process = values[PROCESS].count,
 		.one_device = values[DEVICE].given,
 		.device = (unsigned)values[DEVICE].count,
+		.on = values[ON].choice ? gpu_model((enum gpu_name)(values[ON].choice - 1)) : NULL,
 	};
 }
 

@@ -16,6 +16,7 @@
 #include "whatif.h"
 
 struct work {
+	bool plain; /* PROCESS_PLAIN */
 	struct trace trace;
 	struct clock clock;
 	struct blind blind;
@@ -215,7 +216,8 @@ static int find_steps(struct work *w)
 		a->label = w->label[i];
 		a->steady = d->phase;
 		a->steady_count = d->phase_count;
-		if (steps_find(&d->sequence, v, d->busy_ns, &w->steps[i])) {
+		a->plain = w->plain;
+		if (!w->plain && steps_find(&d->sequence, v, d->busy_ns, &w->steps[i])) {
 			a->steady = w->steps[i].interval;
 			a->steady_count = w->steps[i].interval_count;
 			a->outlier = w->steps[i].outlier;
@@ -256,7 +258,7 @@ static int run(struct work *w)
 
 	if (clock_init(&w->clock, v->clock, v->clock_count) ||
 	    blind_init(&w->blind, &w->trace, &w->clock) ||
-	    survey_init(&w->survey, &w->trace, &w->clock, &w->blind))
+	    survey_init(&w->survey, &w->trace, &w->clock, &w->blind, !w->plain))
 		return -1;
 	read_library(w);
 	if (find_steps(w))
@@ -264,6 +266,7 @@ static int run(struct work *w)
 	w->replay.trace = &w->trace;
 	w->replay.clock = &w->clock;
 	w->replay.blind = &w->blind;
+	w->replay.plain = w->plain;
 	w->replay.calls = count_calls(&w->trace);
 	for (unsigned i = 0; i < SURVEY_DEVICES; i++)
 		w->replay.span[i] = span_of(&w->steps[i]);
@@ -312,6 +315,8 @@ static void estimate_changes(struct work *w, uint32_t index, struct device_repor
 	};
 	struct stretch stretch;
 
+	if (w->plain)
+		return;
 	if (device->shared) {
 		device->whatif.reason = "others use the GPU too";
 		return;
@@ -320,6 +325,17 @@ static void estimate_changes(struct work *w, uint32_t index, struct device_repor
 		return;
 	whatif_fill(&stretch, &w->trace.vocabulary, device);
 	stretch_fini(&stretch);
+}
+
+/* Handed over; times as those of windows. */
+static void fill_collectives(struct work *w, uint32_t index, struct device_report *device)
+{
+	struct collective_list *list = &w->survey.device[index]->collectives;
+
+	for (size_t i = 0; i < list->count; i++)
+		list->run[i].begin_ns -= w->origin_ns;
+	device->collectives = *list;
+	*list = (struct collective_list){0};
 }
 
 static int fill_devices(struct work *w, struct process_report *report)
@@ -344,6 +360,7 @@ static int fill_devices(struct work *w, struct process_report *report)
 			continue;
 		summary_device(&in, device);
 		estimate_changes(w, i, device);
+		fill_collectives(w, i, device);
 		report->device_count++;
 		if (device->steady.known && device->steady.begin_ns < steady_ns)
 			steady_ns = device->steady.begin_ns;
@@ -372,7 +389,8 @@ static void finish(struct work *w)
 	free(w);
 }
 
-enum process_status process_analyze(const char *path, struct process_report *report, char **note)
+enum process_status process_analyze(const char *path, enum process_depth depth,
+				    struct process_report *report, char **note)
 {
 	struct work *w = calloc(1, sizeof(*w));
 	enum process_status status = PROCESS_NONE;
@@ -381,6 +399,7 @@ enum process_status process_analyze(const char *path, struct process_report *rep
 	*note = NULL;
 	if (!w)
 		return PROCESS_NONE;
+	w->plain = depth == PROCESS_PLAIN;
 	if (trace_open(&w->trace, path, note))
 		goto out;
 	if (run(w) || fill_devices(w, report)) {

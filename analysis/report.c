@@ -16,6 +16,8 @@ static void device_fini(struct device_report *device)
 		free(device->kernels[i].short_name);
 		free(device->kernels[i].verdict.sentence);
 	}
+	for (unsigned i = 0; i < device->steps.cause_count; i++)
+		free(device->steps.cause[i].what);
 	for (unsigned leaf = 0; leaf < LEAF_COUNT; leaf++)
 		for (unsigned i = 0; i < device->gaps[leaf].worst_count; i++)
 			free(device->gaps[leaf].worst[i].before);
@@ -26,6 +28,11 @@ static void device_fini(struct device_report *device)
 		free(device->advice[i].why);
 		free(device->advice[i].how);
 	}
+	for (size_t i = 0; i < device->ranges.count; i++) {
+		free(device->ranges.range[i].name);
+		free(device->ranges.range[i].domain);
+	}
+	free(device->ranges.range);
 	free(device->name);
 	free(device->uuid);
 	free(device->counters.reason);
@@ -33,6 +40,7 @@ static void device_fini(struct device_report *device)
 	free(device->kernels);
 	free(device->copies);
 	free(device->advice);
+	collectives_fini(&device->collectives);
 }
 
 static void process_fini(struct process_report *process)
@@ -58,5 +66,6 @@ void report_fini(struct report *report)
 		process_fini(&report->processes[i]);
 	free(report->processes);
 	free(report->verdict.sentence);
+	free(report->collectives.rank);
 	report_init(report);
 }

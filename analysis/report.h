@@ -8,6 +8,7 @@
 
 #include "ceilings.h"
 #include "classes.h"
+#include "collectives.h"
 #include "leaf.h"
 #include "measure.h"
 #include "roofline.h"
@@ -55,15 +56,25 @@ struct window {
 	uint64_t kernel_ns; /* any kernel active */
 };
 
+/* Why outliers take longer: a kernel or copy, or the device being idle before it. */
+struct outlier_cause {
+	char *what;     /* short name of the kernel, or "copy host to device"; owned */
+	bool idle;      /* before it, rather than busy with it */
+	double more_ns; /* in an outlier than in a step: means */
+};
+
+#define OUTLIER_CAUSES 5
 #define STEP_BATCHES 20
 
 struct steps {
 	bool known;
-	uint64_t count;                  /* inside the steady window */
-	uint64_t warmup_count;           /* before it */
-	uint64_t outlier_count;          /* set apart inside it */
-	uint64_t outlier_ns[LEAF_COUNT]; /* where the time of all outliers went */
-	uint64_t period_ns;              /* median */
+	uint64_t count;                             /* inside the steady window */
+	uint64_t warmup_count;                      /* before it */
+	uint64_t outlier_count;                     /* set apart inside it */
+	uint64_t outlier_ns[LEAF_COUNT];            /* where the time of all outliers went */
+	struct outlier_cause cause[OUTLIER_CAUSES]; /* most time first */
+	unsigned cause_count;
+	uint64_t period_ns;      /* median */
 	uint64_t untraced_ns;    /* the same without tracing: less its mean share of a step */
 	uint64_t low_ns;         /* 10th percentile */
 	uint64_t high_ns;        /* 90th percentile */
@@ -195,6 +206,32 @@ struct counters_report {
 	char *reason;       /* why it ended or never began, words; NULL if as planned */
 };
 
+/* Device time of a range in a window, and how many times there was work of it. */
+struct range_window {
+	uint64_t count;
+	uint64_t self_ns[LEAF_COUNT];  /* without the ranges inside */
+	uint64_t total_ns[LEAF_COUNT]; /* with them */
+};
+
+struct range_report {
+	char *name;   /* owned; NULL where the range has none */
+	char *domain; /* likewise; NULL = the default one */
+	unsigned depth;
+	uint64_t opened; /* by any thread, with work of the device or without */
+	struct range_window whole, steady;
+};
+
+/* NVTX ranges as a tree, each before those inside it, the largest first. With `outside` the selves
+ * of a leaf sum to the window's. */
+struct ranges_report {
+	bool known; /* the trace has any */
+	struct range_report *range;
+	size_t count;
+	struct range_report outside;  /* of all ranges */
+	struct range_report stranger; /* of it, by threads that never opened one */
+	uint64_t crowded; /* ranges that found no room and count as the one around them */
+};
+
 struct device_report {
 	unsigned index;
 	char *name;
@@ -205,6 +242,7 @@ struct device_report {
 	struct ceilings peaks;    /* derived from the attributes: what labels and _pct are of */
 	struct ceilings ceilings; /* what headroom is told by: calibrated ones over the same */
 	bool shared;
+	bool mps, mig; /* contexts go through MPS; it is an instance of a GPU */
 	struct window whole, steady;
 	struct steps steps;
 	struct verdict verdict;
@@ -215,9 +253,11 @@ struct device_report {
 	struct counters_report counters;
 	struct gap_report gaps[LEAF_COUNT];
 	struct class_report classes[CLASS_COUNT];
+	struct ranges_report ranges;
 	struct whatif whatif;
 	struct advice *advice; /* largest saving first */
 	size_t advice_count;
+	struct collective_list collectives; /* begins as window.begin_ns */
 };
 
 struct loss_report {
@@ -262,7 +302,8 @@ struct report {
 	struct verdict verdict; /* over all processes and devices */
 	struct process_report *processes;
 	size_t process_count;
-	unsigned failures; /* traces with damage inside: exit status 1 */
+	unsigned failures;                     /* traces with damage inside: exit status 1 */
+	struct collectives_report collectives; /* of the ranks, beside each other */
 };
 
 void report_init(struct report *report);

@@ -8,19 +8,19 @@
 #include "label.h"
 #include "outliers.h"
 #include "printable.h"
+#include "projection.h"
 #include "whatif.h"
 
-static json_t *leaves_of(const struct window *window)
+static json_t *leaves_of(const uint64_t leaf_ns[LEAF_COUNT])
 {
 	json_t *leaves = json_object();
 
 	for (unsigned i = 0; i < LEAF_COUNT; i++)
-		json_object_set_new(leaves, leaf_name((enum leaf)i),
-				    json_count(window->leaf_ns[i]));
+		json_object_set_new(leaves, leaf_name((enum leaf)i), json_count(leaf_ns[i]));
 	return leaves;
 }
 
-static json_t *pillars_of(const struct window *window)
+static json_t *pillars_of(const uint64_t leaf_ns[LEAF_COUNT])
 {
 	static const enum regime order[] = {REGIME_COMPUTE, REGIME_MEMORY, REGIME_OVERHEAD,
 					    REGIME_OTHER};
@@ -31,7 +31,7 @@ static json_t *pillars_of(const struct window *window)
 
 		for (unsigned i = 0; i < LEAF_COUNT; i++)
 			if (leaf_pillar((enum leaf)i) == order[p])
-				sum += window->leaf_ns[i];
+				sum += leaf_ns[i];
 		json_object_set_new(pillars, regime_name(order[p]), json_count(sum));
 	}
 	return pillars;
@@ -49,13 +49,13 @@ static json_t *window_of(const struct window *window)
 {
 	if (!window->known)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
-			 json_count(window->begin_ns), "window_ns", json_count(window->window_ns),
-			 "busy_ns", json_count(window->busy_ns), "kernel_ns",
-			 json_count(window->kernel_ns), "leaves", leaves_of(window), "host",
-			 host_of(&window->host), "tracing_device_ns",
-			 json_count(window->tracing_device_ns), "launch_queue_gap_ns",
-			 json_count(window->launch_queue_gap_ns), "pillars", pillars_of(window));
+	return json_pack(
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
+		json_count(window->begin_ns), "window_ns", json_count(window->window_ns), "busy_ns",
+		json_count(window->busy_ns), "kernel_ns", json_count(window->kernel_ns), "leaves",
+		leaves_of(window->leaf_ns), "host", host_of(&window->host), "tracing_device_ns",
+		json_count(window->tracing_device_ns), "launch_queue_gap_ns",
+		json_count(window->launch_queue_gap_ns), "pillars", pillars_of(window->leaf_ns));
 }
 
 static json_t *step_of(const struct steps *steps)
@@ -71,6 +71,18 @@ static json_t *step_of(const struct steps *steps)
 		json_count(steps->warmup_count), "outlier_count", json_count(steps->outlier_count));
 }
 
+static json_t *causes_of(const struct steps *steps)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < steps->cause_count; i++)
+		json_array_append_new(
+			list, json_pack("{s:o, s:s, s:o}", "what", json_text(steps->cause[i].what),
+					"how", steps->cause[i].idle ? "idle before" : "busy",
+					"more_ns", json_number(steps->cause[i].more_ns)));
+	return list;
+}
+
 static json_t *outliers_json(const struct device_report *device)
 {
 	struct outliers o = outliers_of(device);
@@ -81,8 +93,9 @@ static json_t *outliers_json(const struct device_report *device)
 	more = json_object();
 	for (unsigned i = 0; i < LEAF_COUNT; i++)
 		json_object_set_new(more, leaf_name((enum leaf)i), json_number(o.more_ns[i]));
-	return json_pack("{s:o, s:o, s:o}", "count", json_count(device->steps.outlier_count),
-			 "mean_ns", json_number(o.mean_ns), "more_ns", more);
+	return json_pack("{s:o, s:o, s:o, s:o}", "count", json_count(device->steps.outlier_count),
+			 "mean_ns", json_number(o.mean_ns), "more_ns", more, "causes",
+			 causes_of(&device->steps));
 }
 
 static json_t *steady_of(const struct device_report *device)
@@ -146,13 +159,49 @@ static json_t *kernel_of(const struct kernel_report *kernel)
 	return json;
 }
 
+static json_t *kernel_on(const struct kernel_report *kernel, const struct device_report *device,
+			 const struct ceilings *there)
+{
+	struct projection p = projection_of(kernel, &device->peaks, there);
+
+	if (!p.known)
+		return json_null();
+	return json_pack("{s:s, s:s, s:o}", "roof_here", ceiling_name(p.here), "roof",
+			 ceiling_name(p.there), "time", json_measure(&p.time));
+}
+
 static json_t *kernels_of(const struct device_report *device, const struct view *view)
 {
 	json_t *list = json_array();
+	struct ceilings there = {0};
 
-	for (size_t i = 0; i < device->kernel_count && (!view->top || i < view->top); i++)
-		json_array_append_new(list, kernel_of(&device->kernels[i]));
+	if (view->on)
+		there = ceilings_derive(&view->on->attributes);
+	for (size_t i = 0; i < device->kernel_count && (!view->top || i < view->top); i++) {
+		json_t *kernel = kernel_of(&device->kernels[i]);
+
+		if (view->on)
+			json_object_set_new(kernel, "on",
+					    kernel_on(&device->kernels[i], device, &there));
+		json_array_append_new(list, kernel);
+	}
 	return list;
+}
+
+/* The prediction for another GPU; its own peaks by name. */
+static json_t *device_on(const struct device_report *device, const struct gpu_model *on)
+{
+	struct ceilings there = ceilings_derive(&on->attributes);
+	struct projection_sum sum = projection_sum(device, &there);
+	json_t *peaks = json_object();
+
+	for (unsigned i = 0; i < CEILING_COUNT; i++)
+		json_object_set_new(peaks, ceiling_name((enum ceiling)i),
+				    json_measure(&there.of[i].measure));
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", on->name, "words",
+			 on->words, "source", on->source, "peaks", peaks, "covered",
+			 json_number(sum.covered), "moved", json_number(sum.moved), "time",
+			 json_measure(&sum.time));
 }
 
 static json_t *copies_of(const struct device_report *device)
@@ -228,6 +277,51 @@ static json_t *advice_of(const struct device_report *device)
 						      "how", json_text(advice->how)));
 	}
 	return list;
+}
+
+static uint64_t sum_of(const uint64_t leaf_ns[LEAF_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < LEAF_COUNT; i++)
+		sum += leaf_ns[i];
+	return sum;
+}
+
+static json_t *range_window_of(const struct range_window *window)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "count", json_count(window->count),
+			 "total_ns", json_count(sum_of(window->total_ns)), "self_ns",
+			 json_count(sum_of(window->self_ns)), "pillars",
+			 pillars_of(window->total_ns), "self_leaves", leaves_of(window->self_ns));
+}
+
+static json_t *range_of(const struct range_report *range)
+{
+	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "name", json_text(range->name), "domain",
+			 json_text(range->domain), "depth", (int)range->depth, "opened",
+			 json_count(range->opened), "whole", range_window_of(&range->whole),
+			 "steady", range_window_of(&range->steady));
+}
+
+static json_t *outside_of(const struct range_report *range)
+{
+	return json_pack("{s:o, s:o}", "whole", range_window_of(&range->whole), "steady",
+			 range_window_of(&range->steady));
+}
+
+static json_t *ranges_of(const struct ranges_report *ranges)
+{
+	json_t *tree;
+
+	if (!ranges->known)
+		return json_null();
+	tree = json_array();
+	for (size_t i = 0; i < ranges->count; i++)
+		json_array_append_new(tree, range_of(&ranges->range[i]));
+	return json_pack("{s:o, s:o, s:o, s:o}", "tree", tree, "outside",
+			 outside_of(&ranges->outside), "threads_without",
+			 outside_of(&ranges->stranger), "crowded", json_count(ranges->crowded));
 }
 
 static json_t *changes_of(const struct whatif *w)
@@ -348,15 +442,20 @@ static json_t *device_of(const struct device_report *device, const struct proces
 			 json_text(process->driver_version ? driver : NULL), "cupti",
 			 json_text(process->cupti), "shared", (int)device->shared, "ceilings",
 			 ceilings_of(device), "clock_mhz", json_measure(&clock_mhz));
+	json_object_set_new(json, "mps", json_boolean(device->mps));
+	json_object_set_new(json, "mig", json_boolean(device->mig));
 	json_object_set_new(json, "sm_clock_mhz", json_measure(&sm_clock_mhz));
 	json_object_set_new(json, "whole", window_of(&device->whole));
 	json_object_set_new(json, "steady", steady_of(device));
 	json_object_set_new(json, "verdict", json_verdict(&device->verdict));
 	json_object_set_new(json, "kernels", kernels_of(device, view));
+	if (view->on)
+		json_object_set_new(json, "on", device_on(device, view->on));
 	json_object_set_new(json, "classes", classes_of(device));
 	json_object_set_new(json, "copies", copies_of(device));
 	json_object_set_new(json, "counters", counters_of(&device->counters));
 	json_object_set_new(json, "gaps", gaps_of(device));
+	json_object_set_new(json, "ranges", ranges_of(&device->ranges));
 	json_object_set_new(json, "whatif", whatif_of(&device->whatif));
 	json_object_set_new(json, "advice", advice_of(device));
 	return json;
@@ -412,6 +511,32 @@ static json_t *process_of(const struct process_report *process, const struct vie
 			 coverage_of(&process->coverage), "devices", devices);
 }
 
+static json_t *rank_of(const struct report *report, const struct rank_collectives *rank)
+{
+	const struct process_report *process = &report->processes[rank->process];
+
+	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "rank",
+			 json_text(process->rank && *process->rank ? process->rank : NULL), "pid",
+			 process->pid ? json_count(process->pid) : json_null(), "device",
+			 (int)process->devices[rank->device].index, "total_ns",
+			 json_count(rank->total_ns), "waiting_ns", json_count(rank->waiting_ns),
+			 "transfer_ns", json_count(rank->total_ns - rank->waiting_ns));
+}
+
+static json_t *collectives_of(const struct report *report)
+{
+	const struct collectives_report *c = &report->collectives;
+	json_t *ranks = json_array();
+
+	for (size_t r = 0; c->known && r < c->rank_count; r++)
+		json_array_append_new(ranks, rank_of(report, &c->rank[r]));
+	return json_pack(
+		"{s:o, s:o, s:o, s:o}", "count", c->known ? json_count(c->count) : json_null(),
+		"reason", json_text(c->reason), "ranks", ranks, "slowest",
+		c->known && c->slowest < c->rank_count ? rank_of(report, &c->rank[c->slowest])
+						       : json_null());
+}
+
 int report_json_print(const struct report *report, const struct view *view, FILE *out)
 {
 	json_t *processes = json_array(), *root;
@@ -420,8 +545,9 @@ int report_json_print(const struct report *report, const struct view *view, FILE
 	for (size_t i = 0; i < report->process_count; i++)
 		if (view_has_process(view, &report->processes[i]))
 			json_array_append_new(processes, process_of(&report->processes[i], view));
-	root = json_pack("{s:s, s:o, s:o}", "schema", "boundshim.report/1", "verdict",
-			 json_verdict(&report->verdict), "processes", processes);
+	root = json_pack("{s:s, s:o, s:o, s:o}", "schema", "boundshim.report/1", "verdict",
+			 json_verdict(&report->verdict), "processes", processes, "collectives",
+			 report->process_count > 1 ? collectives_of(report) : json_null());
 	status = json_write(root, out);
 	json_decref(root);
 	return status;

@@ -13,14 +13,9 @@
 #define KNOWN_LEAST 0.5 /* of the kernels' time: FLOPs of less say little of where they are */
 #define DATE_COLUMNS 10 /* "2026-12-01" of an ISO time */
 
-struct short_name {
-	char text[24];
-};
-
-/* "memory", "tensor bf16", "fp32". */
-static struct short_name short_name_of(enum ceiling ceiling)
+struct roof_name report_roofline_name(enum ceiling ceiling)
 {
-	struct short_name name;
+	struct roof_name name;
 
 	snprintf(name.text, sizeof(name.text), "%s",
 		 ceiling == CEILING_DRAM_READ ? "memory" : ceiling_name(ceiling));
@@ -44,18 +39,18 @@ static void add_ceiling(struct parts *parts, const struct device_report *device,
 	const struct ceiling_value *used = &device->ceilings.of[ceiling];
 	const struct measure *peak = &device->peaks.of[ceiling].measure;
 	struct quantity value = ceiling_quantity(ceiling, used->measure.value);
-	const char *name = short_name_of(ceiling).text;
+	struct roof_name name = report_roofline_name(ceiling);
 
 	if (!used->measure.known)
 		return;
 	if (used->source == CEILING_CALIBRATED && peak->known)
-		part(parts, "%s %s (%s)", name, value.text,
+		part(parts, "%s %s (%s)", name.text, value.text,
 		     quantity_percent(used->measure.value / peak->value).text);
 	else
-		part(parts, "%s %s", name, value.text);
+		part(parts, "%s %s", name.text, value.text);
 }
 
-static bool pipe_matters(const struct device_report *device, enum ceiling pipe)
+bool report_roofline_uses(const struct device_report *device, enum ceiling pipe)
 {
 	double own = 0, all = 0;
 
@@ -76,7 +71,7 @@ void report_roofline_ceilings(const struct device_report *device, const struct v
 
 	add_ceiling(&parts, device, CEILING_DRAM_READ);
 	for (unsigned i = CEILING_TENSOR_BF16; i <= CEILING_FP64; i++)
-		if (pipe_matters(device, (enum ceiling)i))
+		if (report_roofline_uses(device, (enum ceiling)i))
 			add_ceiling(&parts, device, (enum ceiling)i);
 	if (!parts.size)
 		return;
@@ -185,7 +180,7 @@ static void add_roof(struct table *table, const struct kernel_report *kernel)
 	else
 		table_add(table, "%s", "");
 	table_add(table, "%s", r->pct.known ? quantity_percent(r->pct.value / 100).text : "");
-	table_add(table, "%s", r->pct.known ? short_name_of(r->roof).text : "");
+	table_add(table, "%s", r->pct.known ? report_roofline_name(r->roof).text : "");
 }
 
 static void print_rooflines(const struct device_report *device, const struct view *view,

@@ -9,6 +9,8 @@
 #include "estimate.h"
 #include "kernel_name.h"
 #include "kernel_work.h"
+#include "outlier_causes.h"
+#include "summary_ranges.h"
 #include "verdict.h"
 
 static void label_signature(const struct tensor_sources *tensors,
@@ -62,12 +64,21 @@ static char *copy_text(const char *text)
 	return strdup(text && *text ? text : "unknown");
 }
 
+static bool has_flag(const struct vocabulary *v, uint32_t device, const char *key)
+{
+	uint64_t value;
+
+	return vocabulary_number(v, device, key, &value) && value;
+}
+
 void summary_identity(const struct vocabulary *v, uint32_t device, struct device_report *report)
 {
 	report->index = device;
 	report->name = copy_text(vocabulary_text(v, device, "name"));
 	report->uuid = copy_text(vocabulary_text(v, device, "uuid"));
 	report->attributes = device_attributes_of(v, device);
+	report->mps = has_flag(v, device, "mps");
+	report->mig = has_flag(v, device, "mig");
 	report->peaks = ceilings_derive(&report->attributes);
 	report->ceilings = report->peaks;
 }
@@ -248,7 +259,7 @@ static void fill_copies(const struct account *a, struct device_report *report)
 		qsort(report->copies, report->copy_count, sizeof(*report->copies), by_exposure);
 }
 
-static char *gap_words(const struct vocabulary *v, const struct worst_gap *gap)
+char *summary_gap_words(const struct vocabulary *v, const struct worst_gap *gap)
 {
 	char *demangled, *words;
 
@@ -288,7 +299,7 @@ void summary_gaps(const struct trace *trace, const struct gap_stat *stat, uint64
 		report->worst[i] = (struct gap){
 			.begin_ns = gap->begin_ns - origin_ns,
 			.duration_ns = gap->duration_ns,
-			.before = gap_words(v, gap),
+			.before = summary_gap_words(v, gap),
 			.tid = gap->thread && gap->thread <= v->threads.count
 				       ? v->thread[gap->thread - 1].tid
 				       : 0,
@@ -335,6 +346,7 @@ static void fill_steps(const struct summary_input *in, struct steps *steps)
 	};
 	memcpy(steps->batch_ns, list->batch_ns, sizeof(steps->batch_ns));
 	memcpy(steps->outlier_ns, in->account->outlier_ns, sizeof(steps->outlier_ns));
+	outlier_causes_fill(&in->trace->vocabulary, in->account, steps);
 }
 
 /* Bursts of set 0 speak of the sampling as a whole. */
@@ -392,5 +404,6 @@ void summary_device(const struct summary_input *in, struct device_report *report
 	fill_copies(a, report);
 	for (unsigned leaf = 0; leaf < LEAF_COUNT; leaf++)
 		summary_gaps(in->trace, &a->gap[leaf], in->origin_ns, &report->gaps[leaf]);
+	summary_ranges(&in->trace->vocabulary, a, &report->ranges);
 	report->verdict = verdict_of(window, busy_confidence(report), report->steps.known);
 }

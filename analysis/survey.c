@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "kernel_name.h"
 
 static struct device_survey *device_of(struct survey *survey, unsigned index, size_t signatures)
 {
@@ -41,16 +42,27 @@ static int note_phase(struct device_survey *d, const struct op *op)
 	return 0;
 }
 
-static int note_op(struct device_survey *d, const struct op *op)
+static int note_collective(struct device_survey *d, const struct op *op, uint64_t name)
+{
+	struct collective_run run = {op->begin_ns, op->end_ns - op->begin_ns, name};
+
+	return name ? collectives_add(&d->collectives, &run) : 0;
+}
+
+static int note_op(const struct survey *survey, struct device_survey *d, const struct op *op,
+		   bool steps)
 {
 	if (!d->first_ns)
 		d->first_ns = op->begin_ns;
 	if (op->end_ns > d->last_ns)
 		d->last_ns = op->end_ns;
 	if (!op->is_copy) {
-		sequence_add(&d->sequence, op);
+		if (steps)
+			sequence_add(&d->sequence, op);
 		d->kernel[op->signature].launches++;
 		d->kernel[op->signature].total_ns += op->end_ns - op->begin_ns;
+		if (note_collective(d, op, survey->collective[op->signature]))
+			return -1;
 	}
 	return note_phase(d, op);
 }
@@ -73,8 +85,19 @@ static void close_device(struct survey *survey, struct device_survey *d)
 		survey->last_ns = d->last_ns;
 }
 
+/* Names are looked at once. */
+static uint64_t *find_collectives(const struct vocabulary *v)
+{
+	uint64_t *name = calloc(v->signature_count ? v->signature_count : 1, sizeof(*name));
+
+	for (size_t i = 0; name && i < v->signature_count; i++)
+		if (kernel_kind_of(v->signature[i].name)->collective)
+			name[i] = collectives_name(v->signature[i].name);
+	return name;
+}
+
 int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
-		const struct blind *blind)
+		const struct blind *blind, bool steps)
 {
 	size_t signatures = trace->vocabulary.signature_count;
 	struct timeline timeline;
@@ -82,14 +105,19 @@ int survey_init(struct survey *survey, struct trace *trace, const struct clock *
 	int status = 0;
 
 	memset(survey, 0, sizeof(*survey));
-	if (timeline_init(&timeline, trace, clock, TIMELINE_OPS))
+	survey->collective = find_collectives(&trace->vocabulary);
+	if (!survey->collective)
 		return -1;
+	if (timeline_init(&timeline, trace, clock, TIMELINE_OPS)) {
+		survey_fini(survey);
+		return -1;
+	}
 	survey->counters = counters_create(trace, clock, blind);
 	while (!status && (op = timeline_op(&timeline))) {
 		struct device_survey *d =
 			device_of(survey, op->device, signatures ? signatures : 1);
 
-		status = d ? note_op(d, op) : -1;
+		status = d ? note_op(survey, d, op, steps) : -1;
 		if (!status && survey->counters)
 			status = counters_add(survey->counters, op);
 	}
@@ -109,12 +137,15 @@ void survey_fini(struct survey *survey)
 {
 	counters_destroy(survey->counters);
 	survey->counters = NULL;
+	free(survey->collective);
+	survey->collective = NULL;
 	for (unsigned i = 0; i < SURVEY_DEVICES; i++) {
 		struct device_survey *d = survey->device[i];
 
 		if (!d)
 			continue;
 		sequence_fini(&d->sequence);
+		collectives_fini(&d->collectives);
 		free(d->kernel);
 		free(d->phase);
 		free(d);

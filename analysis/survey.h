@@ -4,6 +4,7 @@
 #define SURVEY_H
 
 #include "blind.h"
+#include "collectives.h"
 #include "counters.h"
 #include "sequence.h"
 #include "steps.h"
@@ -21,6 +22,7 @@ struct kernel_survey {
 
 struct device_survey {
 	struct sequence sequence;
+	struct collective_list collectives;
 	struct kernel_survey *kernel; /* by signature */
 	struct interval *phase;       /* of activity, in order */
 	size_t phase_count, phase_capacity;
@@ -33,11 +35,13 @@ struct survey {
 	struct timeline_counts counts;
 	uint64_t first_ns, last_ns; /* over all devices; 0 without operations */
 	struct counters *counters;  /* solved; NULL if nothing was sampled */
+	uint64_t *collective;       /* by signature: hash of the name, 0 = no collective */
 };
 
-/* Walks all operations. Samples over `blind` are left out. -1 without memory. */
+/* Walks all operations. Samples over `blind` are left out. `steps`: sequences are kept to find them
+ * in. -1 without memory. */
 int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
-		const struct blind *blind);
+		const struct blind *blind, bool steps);
 void survey_fini(struct survey *survey);
 
 #endif

@@ -88,10 +88,10 @@ static uint64_t losses_behind(const uint32_t losses[BST_CAUSE_COUNT])
 	return device_losses(losses) + losses[BST_ENUM_LOSS_FILE_LIMIT - 1];
 }
 
-/* Samples and what threads had used are extra evidence: without them the timeline is whole. */
+/* Samples, what threads had used and ranges are extra: without them the timeline is whole. */
 static bool makes_holes(uint16_t table)
 {
-	return table != BST_TABLE_SAMPLE && table != BST_TABLE_WAKE;
+	return table != BST_TABLE_SAMPLE && table != BST_TABLE_WAKE && table != BST_TABLE_RANGE;
 }
 
 static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
@@ -130,7 +130,7 @@ static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
 static bool is_event_table(uint16_t table)
 {
 	return table == BST_TABLE_RUN || table == BST_TABLE_COPY || table == BST_TABLE_CALL ||
-	       table == BST_TABLE_SAMPLE || table == BST_TABLE_WAKE;
+	       table == BST_TABLE_SAMPLE || table == BST_TABLE_WAKE || table == BST_TABLE_RANGE;
 }
 
 /*

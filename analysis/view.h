@@ -2,6 +2,7 @@
 #ifndef VIEW_H
 #define VIEW_H
 
+#include "gpu_model.h"
 #include "report.h"
 
 struct view {
@@ -11,7 +12,8 @@ struct view {
 	bool one_process;
 	uint64_t process; /* its pid */
 	bool one_device;
-	unsigned device; /* its index */
+	unsigned device;            /* its index */
+	const struct gpu_model *on; /* whose roofs to predict under; NULL = none */
 };
 
 static inline bool view_has_process(const struct view *view, const struct process_report *process)

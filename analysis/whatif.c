@@ -7,6 +7,7 @@
 
 #include "change.h"
 #include "kernel_name.h"
+#include "shim/trace/rows.h"
 
 static const struct {
 	const char *id, *title;
@@ -69,7 +70,35 @@ static void look_at_names(struct scene *scene)
 		scene->compiled |= name && kernel_name_has(name, "^triton_");
 		scene->python |=
 			name && kernel_name_has(name, "at::native|c10::|^triton_|at_cuda_detail");
+		scene->training |=
+			name &&
+			kernel_name_has(name,
+					"backward|Backward|bprop|dgrad|wgrad|multi_tensor_apply");
 	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* See struct scene; 0 without launches or memory. */
+static double unit_of(const struct stretch *s)
+{
+	double *ns = malloc((s->call_count + 1) * sizeof(*ns)), unit = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; ns && i < s->call_count; i++)
+		if (s->call[i].klass == BST_ENUM_CLASS_LAUNCH)
+			ns[count++] = s->call[i].host_ns + s->call[i].own_ns;
+	if (count) {
+		qsort(ns, count, sizeof(*ns), by_value);
+		unit = ns[count / 2];
+	}
+	free(ns);
+	return unit;
 }
 
 /* --- own cost --- */
@@ -215,7 +244,14 @@ bool whatif_worth(const struct whatif *w, enum change_kind kind)
 	const struct change_report *change = &w->change[kind];
 
 	return change->known && (change->step.value <= (1 - WHATIF_WORTH) * w->base_ns ||
-				 change->step.low <= (1 - 2 * WHATIF_WORTH) * w->base_ns);
+				 (change->step.value < w->base_ns &&
+				  change->step.low <= (1 - 2 * WHATIF_WORTH) * w->base_ns));
+}
+
+bool whatif_fuse_is_compiled(const struct whatif *w)
+{
+	return whatif_worth(w, CHANGE_COMPILE) &&
+	       w->change[CHANGE_COMPILE].step.value <= w->change[CHANGE_FUSE].step.value;
 }
 
 /* Is it part of another change that is made too, or of another kind? */
@@ -225,7 +261,7 @@ static bool covered(const struct whatif *w, enum change_kind kind)
 	case CHANGE_TF32:
 		return whatif_worth(w, CHANGE_BF16);
 	case CHANGE_FUSE:
-		return whatif_worth(w, CHANGE_COMPILE);
+		return whatif_fuse_is_compiled(w);
 	case CHANGE_REDUCE:
 		return true;
 	case CHANGE_BATCH:
@@ -279,6 +315,7 @@ static void fill(struct stage *stage, const struct stretch *stretch)
 	}
 	w->error = fabs(w->replayed_ns - w->recorded_ns) / w->recorded_ns;
 	remove_cost(&stage->base);
+	stage->scene.unit_ns = unit_of(&stage->base);
 	w->base_ns = play(stage, &stage->base);
 	if (w->error > WHATIF_ERROR_MOST) {
 		w->reason = "played unchanged, the steps do not take the time that they took";
@@ -297,7 +334,7 @@ void whatif_fill(const struct stretch *stretch, const struct vocabulary *vocabul
 	size_t signatures = vocabulary->signature_count;
 	uint32_t *index = index_kernels(device, signatures);
 
-	stage.scene = (struct scene){device, index, signatures, false, false};
+	stage.scene = (struct scene){.device = device, .kernel = index, .signatures = signatures};
 	stage.kernel_ns = calloc(device->kernel_count + 1, sizeof(*stage.kernel_ns));
 	look_at_names(&stage.scene);
 	if (stretch_copy(stretch, &stage.base) == 0 &&

@@ -22,8 +22,11 @@
 void whatif_fill(const struct stretch *stretch, const struct vocabulary *vocabulary,
 		 struct device_report *device);
 
-/* Does the change save enough, likely or at best by a good deal? */
+/* Does the change save enough, likely, or at best by a good deal and likely something? */
 bool whatif_worth(const struct whatif *whatif, enum change_kind kind);
+
+/* Does compiling bring as much as fusing alone, so that one advice is enough? */
+bool whatif_fuse_is_compiled(const struct whatif *whatif);
 
 /* "cuda-graphs" and "CUDA graphs over the step"; static. */
 const char *change_id(enum change_kind kind);

@@ -27,6 +27,7 @@ static const struct {
 	{"shared_per_block", CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN},
 	{"shared_reserved", CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK},
 	{"multicast", CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED},
+	{"mps", (CUdevice_attribute)133}, /* CU_DEVICE_ATTRIBUTE_MPS_ENABLED, CUDA 12.3 */
 };
 
 struct driver {
@@ -97,8 +98,11 @@ static void describe(const struct driver *d, struct output *output, int index)
 
 	if (d->get(&device, index) != CUDA_SUCCESS)
 		return;
-	if (d->name && d->name(text, sizeof(text), device) == CUDA_SUCCESS)
+	if (d->name && d->name(text, sizeof(text), device) == CUDA_SUCCESS) {
 		add(output, index, "name", 0, text);
+		/* "NVIDIA H200 MIG 1g.18gb": no attribute says it */
+		add(output, index, "mig", strstr(text, " MIG ") != NULL, NULL);
+	}
 	describe_uuid(d, output, index, device);
 	if (d->pci && d->pci(text, sizeof(text), device) == CUDA_SUCCESS)
 		add(output, index, "pci", 0, text);

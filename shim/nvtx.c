@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "elder.h"
 #include "names.h"
 #include "recorder.h"
 #include "session.h"
@@ -301,8 +302,13 @@ static void fill(const struct nvtx_callbacks *callbacks, int module, const struc
 /* Called by NVTX in each library that uses it, at its first NVTX call. 1 = installed. */
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(nvtx_get_export_table get_table)
 {
-	const struct nvtx_callbacks *callbacks = get_table(EXPORT_CALLBACKS);
+	int (*elder)(nvtx_get_export_table) =
+		(int (*)(nvtx_get_export_table))elder_symbol("InitializeInjectionNvtx2");
+	const struct nvtx_callbacks *callbacks;
 
+	if (elder)
+		return elder(get_table);
+	callbacks = get_table(EXPORT_CALLBACKS);
 	if (!callbacks || callbacks->struct_size < sizeof(*callbacks))
 		return 0;
 	fill(callbacks, MODULE_CORE, core, sizeof(core) / sizeof(core[0]));

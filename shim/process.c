@@ -156,10 +156,19 @@ static void describe_environment(struct output *output)
 {
 	/* what changes how CUDA behaves; nothing here can hold a secret */
 	static const char *const names[] = {
-		"CUDA_VISIBLE_DEVICES",    "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_MAX_CONNECTIONS",
-		"CUDA_MODULE_LOADING",     "CUDA_DEVICE_ORDER",    "CUDA_MPS_PIPE_DIRECTORY",
-		"PYTORCH_CUDA_ALLOC_CONF", "NVIDIA_TF32_OVERRIDE", "OMP_NUM_THREADS",
-		"CUDA_FORCE_PTX_JIT",      "NCCL_NVLS_ENABLE",     "TORCH_CUDNN_V8_API_DISABLED",
+		"CUDA_VISIBLE_DEVICES",
+		"CUDA_LAUNCH_BLOCKING",
+		"CUDA_DEVICE_MAX_CONNECTIONS",
+		"CUDA_MODULE_LOADING",
+		"CUDA_DEVICE_ORDER",
+		"CUDA_MPS_PIPE_DIRECTORY",
+		"PYTORCH_CUDA_ALLOC_CONF",
+		"NVIDIA_TF32_OVERRIDE",
+		"OMP_NUM_THREADS",
+		"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+		"CUDA_FORCE_PTX_JIT",
+		"NCCL_NVLS_ENABLE",
+		"TORCH_CUDNN_V8_API_DISABLED",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -15,6 +15,7 @@
 #include "log.h"
 #include "loss.h"
 #include "recorder.h"
+#include "rival.h"
 #include "sampler.h"
 #include "session.h"
 #include "tracer_cupti.h"
@@ -61,6 +62,14 @@ static unsigned clock_changes_taken; /* writer thread */
 static _Atomic uint64_t new_clock_from;
 static uint64_t clock_written; /* the change that chunks were ended for; writer thread */
 
+/*
+ * So many launches without a buffer asked for or given back: somebody else registered for them. While the program runs, as many as all
+ * buffers hold, since kernels may be far behind; after the last flush, which gives everything back, a few.
+ */
+#define SILENT_LAUNCHES ((uint64_t)ACTBUF_COUNT * (ACTBUF_BYTES / KERNEL_RECORD_BYTES))
+#define SILENT_LAUNCHES_AT_END 16u
+static _Atomic uint64_t buffers_requested;
+
 #define CLOCK_TRIES 8 /* the reading with the narrowest bracket is kept */
 
 static void set_state(enum tracer_state to)
@@ -95,6 +104,7 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
 {
 	uint8_t *p = actbuf_request();
 
+	atomic_fetch_add_explicit(&buffers_requested, 1, memory_order_relaxed);
 	*max_records = 0;
 	*size = p ? ACTBUF_BYTES : 0;
 	*buffer = p;
@@ -347,8 +357,13 @@ static void set_attributes(void)
 
 static enum tracer_state begin(const char *wanted_library)
 {
+	const char *rival = rival_loaded();
 	CUptiResult result;
 
+	if (rival) {
+		snprintf(reason, sizeof(reason), "left to %s, which cannot share it", rival);
+		return TRACER_TAKEN;
+	}
 	if (cupti_load(&cupti, wanted_library, reason, sizeof(reason)) != 0)
 		return TRACER_OFF;
 	if (actbuf_init() != 0) {
@@ -443,6 +458,9 @@ void tracer_flush(bool forced)
 
 	if (tracer_state() != TRACER_ON)
 		return;
+	/* at the end of our window the program's own profiler goes on: records without an end are not for it */
+	if (atomic_load(&stopped) && share_wants_buffers())
+		forced = false;
 	result = cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 	if (result != CUPTI_SUCCESS)
 		degrade("cuptiActivityFlushAll", result, "device times may be missing");
@@ -577,6 +595,50 @@ void tracer_stop(void)
 	disable_callbacks();
 }
 
+/*
+ * To leave CUPTI now would not help it: Proton, which brings a libcupti of its own, was refused even after cuptiUnsubscribe on ours
+ * (H200, driver 580, 13.0 beside Triton's 12.8), and cuptiFinalize is no way out of a program that runs.
+ */
+void tracer_notice_rival(void)
+{
+	const char *rival = tracer_state() == TRACER_ON ? rival_came() : NULL;
+
+	if (!rival || *reason)
+		return;
+	snprintf(
+		reason, sizeof(reason),
+		"%s came after it and will be refused: BOUNDSHIM_CUPTI_YIELD=1 leaves CUPTI to it, and so does "
+		"loading it before CUDA is used",
+		rival);
+	log_line("CUPTI has one user: %s", reason);
+	atomic_fetch_add_explicit(&news, 1, memory_order_relaxed);
+}
+
+void tracer_watch(uint64_t launches, bool at_end)
+{
+	static uint64_t known_buffers, known_launches;
+	static bool counting;
+	uint64_t requested = atomic_load_explicit(&buffers_requested, memory_order_relaxed);
+	uint64_t buffers = requested + actbuf_completions();
+	uint64_t silent = launches > known_launches ? launches - known_launches : 0;
+
+	/* launches are told after their buffers: those until the look after a buffer may be in it */
+	if (buffers != known_buffers || !counting) {
+		counting = buffers == known_buffers;
+		known_buffers = buffers;
+		known_launches = launches;
+		return;
+	}
+	if (tracer_state() != TRACER_ON || !requested || *reason ||
+	    silent < (at_end ? SILENT_LAUNCHES_AT_END : SILENT_LAUNCHES))
+		return;
+	snprintf(reason, sizeof(reason),
+		 "no record came of the last %llu launches: another profiler registered for them",
+		 (unsigned long long)silent);
+	log_line("CUPTI was taken: %s", reason);
+	set_state(TRACER_TAKEN);
+}
+
 void tracer_forget(bool parent_used_cuda)
 {
 	bool untried = tracer_state() == TRACER_UNTRIED;
@@ -586,6 +648,7 @@ void tracer_forget(bool parent_used_cuda)
 	sampler_forget();
 	atomic_store(&stopped, 0);
 	atomic_store(&reading, 1);
+	atomic_store(&buffers_requested, 0);
 	atomic_store_explicit(&callbacks_ready, 0, memory_order_relaxed);
 	memset(driver_class, 0, sizeof(driver_class));
 	set_state(TRACER_UNTRIED);

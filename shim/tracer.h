@@ -46,6 +46,15 @@ void tracer_drain(struct output *output);
 /* Stops callbacks and activities without finalizing CUPTI. Writer thread. */
 void tracer_stop(void);
 
+/* Says so, once, if a profiler came into the program that cannot share CUPTI with us (rival.h). Writer thread. */
+void tracer_notice_rival(void);
+
+/*
+ * So many launches were seen by CUPTI's callbacks and succeeded, `at_end` after the last flush: if none of the later ones came with a
+ * buffer, a profiler that looks CUPTI up by handle has taken the records, and the state is TRACER_TAKEN. Writer thread.
+ */
+void tracer_watch(uint64_t launches, bool at_end);
+
 /* Nothing is drained any more: buffers are the application's profiler's alone. Writer thread, last. */
 void tracer_end(void);
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "activity.h"
+#include "api.h"
 #include "clock.h"
 #include "encode.h"
 #include "library_state.h"
@@ -38,6 +39,7 @@ static _Atomic uint32_t woken;              /* futex: 1 = look now */
 static _Atomic uint32_t finished;           /* futex: 1 = the file is closed */
 static _Atomic(const char *) finish_reason; /* set = finish */
 static bool devices_known;
+static uint64_t launches;    /* whose kernels CUPTI must tell of */
 static unsigned tracer_told; /* how much of the tracer's news is in the file */
 
 static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *timeout)
@@ -73,14 +75,24 @@ void writer_wake(void)
 	errno = saved;
 }
 
+/* Which CUPTI saw, and which ran something: its record must come. */
+static bool is_launch(const struct record *r)
+{
+	return r->kind == RECORD_CALL && r->correlation &&
+	       !(r->flags & (BST_ENUM_CALL_FLAG_FAILED | BST_ENUM_CALL_FLAG_CAPTURED)) &&
+	       api_info(r->api).class == BST_ENUM_CLASS_LAUNCH;
+}
+
 static void drain_ring(struct thread *t)
 {
 	const struct record *first;
 	uint32_t n;
 
 	while ((n = ring_peek(&t->ring, &first)) != 0) {
-		for (uint32_t i = 0; i < n; i++)
+		for (uint32_t i = 0; i < n; i++) {
+			launches += is_launch(&first[i]);
 			encode_record(t, &first[i]);
+		}
 		ring_take(&t->ring, n);
 	}
 }
@@ -188,6 +200,7 @@ static void flush(bool forced)
 	tracer_flush(forced);
 	tracer_drain(out);
 	sampler_drain(out);
+	tracer_watch(launches, false);
 	drain_rings();
 	encode_names();
 	output_flush(out);
@@ -224,6 +237,7 @@ static void finish(const char *reason)
 	flush(false);
 	tracer_flush(true);
 	tracer_drain(out);
+	tracer_watch(launches, true);
 	drain_rings();
 	for (struct thread *t = thread_first(); t; t = t->next)
 		tell_lost(t);
@@ -269,6 +283,7 @@ static void *writer_main(void *unused)
 		now = host_now();
 		drain_rings();
 		tracer_drain(out);
+		tracer_notice_rival();
 		sampler_tend();
 		if (now - clocked >= CLOCK_NS) {
 			clocked = now;
@@ -296,6 +311,7 @@ int writer_start(const struct writer_options *with)
 	out = with->output;
 	devices_known = false;
 	tracer_told = 0;
+	launches = 0;
 	library_state_reset();
 	atomic_store(&finish_reason, NULL);
 	atomic_store(&finished, 0);

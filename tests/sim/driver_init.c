@@ -207,6 +207,9 @@ IMPL(cuDeviceGetAttribute)
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
 		value = p->dev + 1;
 		break;
+	case 133: /* CU_DEVICE_ATTRIBUTE_MPS_ENABLED */
+		value = d->mps;
+		break;
 	case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
 		value = 3;
 		break;

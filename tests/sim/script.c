@@ -290,6 +290,8 @@ static void read_device(char **words, size_t count)
 			d->bus_bits = (uint32_t)number(v);
 		} else if ((v = value_of(words[i], "l2"))) {
 			d->l2_bytes = number(v);
+		} else if ((v = value_of(words[i], "mps"))) {
+			d->mps = strcmp(v, "on") == 0;
 		} else {
 			die("unknown word for a device: %s", words[i]);
 		}

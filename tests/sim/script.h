@@ -15,6 +15,7 @@ struct script_device {
 	uint64_t clock_hz, memory_clock_hz;
 	uint32_t bus_bits;
 	uint64_t l2_bytes;
+	bool mps;
 };
 
 struct script_kernel {

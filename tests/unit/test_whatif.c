@@ -138,13 +138,15 @@ static void launches_become_a_graph(void **state)
 	w = end(&s);
 	assert_true(fabs(w->recorded_ns - 100e3) < 1);
 	/*
-	 * Likely the host takes 8 for the launch and 10 for its loop; at best the device is busy for
-	 * 4 x 2 and the next graph begins 1 later; at worst the loop's longest pause, 35, stays.
+	 * Four steps of four kernels share a graph: likely its 16 kernels take 2 each, with 0.3 between
+	 * them, and the next graph begins 5 later; at best with nothing between, and 1 later. At worst
+	 * each step is a graph, and the loop's longest pause, 35, stays beside 15 for the launch.
 	 */
-	step_is(w, CHANGE_GRAPHS, 9, 18, 50);
+	step_is(w, CHANGE_GRAPHS, 8.25, 10.375, 50);
 	assert_int_equal(w->change[CHANGE_GRAPHS].touched, 4);
-	/* Kernels of many waves take twice as long for twice the batch, which the host hides. */
-	step_is(w, CHANGE_BATCH, 50, 50, 50);
+	/* Kernels of many waves take twice as long for twice the batch, which the host hides; at worst
+	 * it takes a tenth more between its calls. */
+	step_is(w, CHANGE_BATCH, 50, 50, 54);
 	finish(&s);
 }
 
@@ -250,12 +252,19 @@ static void data_is_loaded_ahead(void **state)
 
 		call_at(&s, s.thread, s.copy_async, at + 300, at + 310);
 		upload_at(&s, at + 302, 5, 1000);
-		call_at(&s, s.thread, s.launch, at + 390, at + 400);
-		run_at(&s, s.kernel, at + 402, 5);
+		for (unsigned k = 0; k < 3; k++) {
+			call_at(&s, s.thread, s.launch, at + 320 + 20 * k, at + 330 + 20 * k);
+			run_at(&s, k ? s.kernel : s.first, at + 332 + 20 * k, 5);
+		}
 	}
 	w = end(&s);
-	/* 20, 100 or all of them before the upload, 100 as before. */
-	step_is(w, CHANGE_PREFETCH, 120, 200, 400);
+	/* A launch takes 20 with the host's time before it. 2, 10 or more than all of that are left of
+	 * the 330 before the upload, and 70 as before. */
+	step_is(w, CHANGE_PREFETCH, 110, 270, 400);
+	/* A graph leaves the data to be loaded, 330, and the upload from pageable memory, 10. */
+	step_is(w, CHANGE_GRAPHS, 342.5, 358, 365);
+	/* Twice the data takes twice as long to load and 5 more to upload: little is won. */
+	step_is(w, CHANGE_BATCH, 202.5, 367.5, 369);
 	finish(&s);
 }
 
