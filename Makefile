@@ -315,14 +315,20 @@ $(B)/replay/%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/replay_main.o $(LINKE
 	@echo '  LINK  $@'
 	$(LINK_TEST) $(LINKED_LIBS)
 
-# libFuzzer wants every object instrumented, so each target is compiled whole.
-$(B)/fuzz/%: tests/fuzz/%.c $(TRACE_SRC) $(ANALYSIS_SRC) $(B)/flags
+# libFuzzer wants every object instrumented: a tree of its own.
+FUZZ_CC = $(Q)$(CLANG) $(BASE_CPPFLAGS) $(CPPFLAGS) -std=c11 -g -O2 -fno-sanitize-recover=all
+FUZZ_LIB := $(B)/fuzz/libboundshim.a
+FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(TRACE_SRC) \
+	$(if $(HAVE_ANALYSIS),$(filter-out analysis/main.c,$(ANALYSIS_SRC))))
+$(B)/fuzz/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
+	@echo '  FUZZ  $<'
+	$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+$(FUZZ_LIB): $(FUZZ_OBJ)
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_LIB)
 	@echo '  FUZZ  $@'
-	$(Q)$(CLANG) $(BASE_CPPFLAGS) $(CPPFLAGS) -std=c11 -g -O1 \
-		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< $(TRACE_SRC) \
-		$(if $(HAVE_ANALYSIS),$(filter-out analysis/main.c,$(ANALYSIS_SRC))) $(LINKED_LIBS)
+	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LINKED_LIBS)
 
--include $(patsubst %.o,%.d,$(SHIM_OBJ) $(TRACE_PIC_OBJ) $(TRACE_OBJ) $(ANALYSIS_OBJ) \
+-include $(patsubst %.o,%.d,$(FUZZ_OBJ) $(SHIM_OBJ) $(TRACE_PIC_OBJ) $(TRACE_OBJ) $(ANALYSIS_OBJ) \
 	$(UNIT_SUPPORT_OBJ) $(KERNEL_OBJ) $(LAYOUT12:%.c=$(B)/layout12/%.o) \
 	$(UNIT_SRC:%.c=$(B)/obj/%.o) $(BENCH_SRC:%.c=$(B)/obj/%.o) $(FUZZ_SRC:%.c=$(B)/obj/%.o) $(LABEL:%/tools/label=%/obj/tests/gpu/label.o))
