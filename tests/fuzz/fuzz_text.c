@@ -110,7 +110,7 @@ static void check_printable(const char *text)
 	free(copy);
 	free(line);
 	line = printable_copy(text, PRINTABLE_JSON, 100);
-	must(strlen(line) <= 100);
+	must(strlen(line) <= 100 + strlen("..."));
 	value = json_string(line);
 	must(value != NULL);
 	json_decref(value);
