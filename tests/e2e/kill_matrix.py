@@ -44,19 +44,31 @@ def plan(count, seed):
     return kills
 
 
+def be_mortal():
+    """In the child: a shell that starts us in the background has told us to ignore SIGINT and SIGQUIT. No core files either."""
+    for number in SIGNALS:
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 def kill(item):
     """Runs the loop and kills it so long after its first call; (result, time of the kill on CLOCK_REALTIME)."""
     where = folder("kill")
     process = subprocess.Popen([str(APPS / "launch_loop"), *item.options.split()], cwd=where, env=environment(where),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
+                               preexec_fn=be_mortal)
     deadline = time.monotonic() + 10
     while not list(where.glob("truth*.json")) and time.monotonic() < deadline:
         time.sleep(0.002)
     time.sleep(item.seconds)
     at = time.time_ns()
     process.send_signal(item.signal)
-    _, err = process.communicate()
+    try:
+        _, err = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired as error:
+        process.kill()
+        raise AssertionError(f"it runs on after {item.signal.name}") from error
     return Result(where, process.returncode, "", err.decode()), at
 
 
