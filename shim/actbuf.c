@@ -1,6 +1,7 @@
 /*
- * Each buffer has a state word; whoever changes it owns the buffer. Requests scan for a free one from a moving start, so nothing is
- * linked and nothing can be corrupted by a buffer that comes back twice.
+ * Each buffer has a state word; whoever changes it owns the buffer. Requests scan for the first free one, so nothing is linked, nothing
+ * can be corrupted by a buffer that comes back twice, and no more of the pool is ever touched than was out at once: taken in turns, a
+ * program of 1,000 launches a second had all 128 MiB of it resident after minutes.
  */
 #define _GNU_SOURCE
 #include "actbuf.h"
@@ -28,7 +29,6 @@ struct slot {
 
 static uint8_t *pool;
 static struct slot slots[ACTBUF_COUNT];
-static _Atomic uint32_t next_request;
 static _Atomic uint64_t completions;
 
 int actbuf_init(void)
@@ -54,12 +54,11 @@ static struct slot *slot_of(const uint8_t *buffer)
 
 uint8_t *actbuf_request(void)
 {
-	uint32_t start = atomic_fetch_add_explicit(&next_request, 1, memory_order_relaxed);
-
-	for (uint32_t i = 0; pool && i < ACTBUF_COUNT; i++) {
-		uint32_t at = (start + i) % ACTBUF_COUNT;
+	for (uint32_t at = 0; pool && at < ACTBUF_COUNT; at++) {
 		int expected = FREE;
 
+		if (atomic_load_explicit(&slots[at].state, memory_order_relaxed) != FREE)
+			continue;
 		/* acquire: pairs with actbuf_release; the writer has finished reading */
 		if (atomic_compare_exchange_strong_explicit(&slots[at].state, &expected, OUT,
 							    memory_order_acquire,
