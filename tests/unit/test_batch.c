@@ -51,6 +51,33 @@ static void full_text_adds_nothing_to_any_column(void **state)
 	free(memory);
 }
 
+static void the_first_column_of_text_may_be_the_full_one(void **state)
+{
+	struct bst_batch batch;
+	void *memory = batch_create(&batch, BST_TABLE_META, 8, 8);
+	struct bst_cell first[] = {text("longkey"), text("v")}, second[] = {text("k2"), text("v")};
+
+	(void)state;
+	assert_int_equal(bst_batch_add(&batch, first), BST_OK);
+	assert_int_equal(bst_batch_add(&batch, second), BST_FULL);
+	assert_int_equal(batch.rows, 1);
+	free(memory);
+}
+
+/* A cell is number or text by its column: what else it holds does not count. */
+static void the_size_of_a_number_does_not_count(void **state)
+{
+	struct bst_batch batch;
+	void *memory = batch_create(&batch, BST_TABLE_STRING, 8, 8);
+	struct bst_cell row[] = {{.number = 7, .size = UINT32_MAX}, text("v")};
+
+	(void)state;
+	assert_int_equal(bst_batch_add(&batch, row), BST_OK);
+	assert_int_equal(bst_batch_add(&batch, row), BST_OK);
+	assert_int_equal(batch.number[BST_STRING_ID][1], 7);
+	free(memory);
+}
+
 static void text_longer_than_a_column_is_cut(void **state)
 {
 	struct bst_batch batch;
@@ -88,6 +115,23 @@ static void times_span_begins_and_ends(void **state)
 	add_call(&batch, 700, 0);
 	assert_int_equal(batch.time_min, 300);
 	assert_int_equal(batch.time_max, 1300);
+	free(memory);
+}
+
+/* However the row was given. */
+static void cells_have_times_too(void **state)
+{
+	struct bst_batch batch;
+	void *memory = batch_create(&batch, BST_TABLE_CALL, 8, 0);
+	struct bst_cell row[BST_COLUMN_LIMIT] = {[2] = {.number = 400}, [3] = {.number = 50}};
+
+	(void)state;
+	assert_int_equal(bst_batch_add(&batch, row), BST_OK);
+	assert_int_equal(batch.time_min, 400);
+	assert_int_equal(batch.time_max, 450);
+	bst_batch_clear(&batch);
+	assert_int_equal(batch.time_min, 0);
+	assert_int_equal(batch.time_max, 0);
 	free(memory);
 }
 
@@ -208,9 +252,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_rows_add_nothing),
 		cmocka_unit_test(full_text_adds_nothing_to_any_column),
+		cmocka_unit_test(the_first_column_of_text_may_be_the_full_one),
+		cmocka_unit_test(the_size_of_a_number_does_not_count),
 		cmocka_unit_test(text_longer_than_a_column_is_cut),
 		cmocka_unit_test(null_text_is_empty),
 		cmocka_unit_test(times_span_begins_and_ends),
+		cmocka_unit_test(cells_have_times_too),
 		cmocka_unit_test(tables_without_time_announce_none),
 		cmocka_unit_test(clear_counts_rows_and_forgets_times),
 		cmocka_unit_test(memory_is_as_large_as_said),
