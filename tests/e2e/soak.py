@@ -17,6 +17,7 @@ SETTLED_S = 60
 # Batches, and rings of more threads at once, take their time to be touched. A ring that is not used again were 256 kB for each thread.
 SETTLING_KB = 8192
 THREAD_KB = 16
+LONG_KB = 16384  # where a busy machine lets threads end faster than the writer takes their rings back, more rings are made
 
 
 def check_memory(told):
@@ -26,7 +27,7 @@ def check_memory(told):
     check(last[0] - middle[0] <= SETTLING_KB + THREAD_KB * threads, f"{last[0] - middle[0]} kB more after {threads:.0f} more threads: {told}")
     if SECONDS >= SETTLED_S:
         first = max(kb for kb, _ in told[:len(told) // 3])
-        check(max(kb for kb, _ in told) <= first + SETTLING_KB, f"not flat after {first} kB: {told}")
+        check(max(kb for kb, _ in told) <= first + LONG_KB, f"not flat after {first} kB: {told}")
     return f"{middle[0]} kB halfway, {last[0]} kB at the end"
 
 
