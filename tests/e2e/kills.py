@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import kill_matrix
-from lib import APPS, KILLED, Result, check, environment, equal, folder, in_pairs, main, need, need_sim, run, same_calls
+from lib import APPS, BUILD, KILLED, Result, check, environment, equal, folder, in_pairs, main, need, need_sim, run, same_calls
 
 need_sim("launch_loop")
 
@@ -79,6 +79,8 @@ def a_kill_at_each_write_leaves_what_was_written():
             return 0
         check(result.status in (KILLED, 128 + signal.SIGKILL), f"write {n}: status {result.status}")
         trace = result.trace()
+        from_c = subprocess.run([BUILD / "boundshim", "info", "--dump", trace.path], capture_output=True).stdout.decode()
+        equal(from_c, trace.dump, "what the C reader (got) and scripts/bstdump (expected) say")
         if n == 1:
             return 1
         trace.sound(complete=False)
@@ -90,7 +92,7 @@ def a_kill_at_each_write_leaves_what_was_written():
     killed = in_pairs(named(once), range(1, writes + 5))
     # how many there are differs a little from run to run; the header is written by another thread, with a count of its own
     check(all(killed[:20]), f"some of the first writes were not reached: {killed}")
-    return f"{sum(killed)} writes"
+    return f"{sum(killed)} writes, both readers say the same of what each left"
 
 
 main(random_kills_lose_at_most_a_second, a_kill_while_a_long_kernel_runs_keeps_the_calls,
