@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -232,6 +233,58 @@ static void more_text_than_the_encoder_was_made_for_is_refused(void **state)
 	free(memory);
 }
 
+static void as_much_text_as_the_encoder_was_made_for_fits(void **state)
+{
+	struct image image;
+	struct bst_batch batch;
+	struct bst_cell row[] = {text("key"), text("four")};
+	void *memory = batch_create(&batch, BST_TABLE_META, 8, 100);
+	uint8_t out[2048];
+	size_t size = 0;
+
+	(void)state;
+	image_init(&image, (const uint8_t[16]){1}, 8, 4);
+	assert_int_equal(bst_batch_add(&batch, row), BST_OK);
+	assert_int_equal(bst_encode_batch(&image.encoder, &batch, out, sizeof(out), &size), BST_OK);
+	image_fini(&image);
+	free(memory);
+}
+
+/* Calls that are alike take next to nothing: what the size of a trace rests on. */
+static void a_column_that_can_be_deflated_is(void **state)
+{
+	struct image image;
+	struct bst_batch batch;
+	void *memory = batch_create(&batch, BST_TABLE_CALL, 1000, 0);
+	uint8_t *out = malloc(200000);
+	size_t size = 0;
+
+	(void)state;
+	image_init(&image, (const uint8_t[16]){1}, 1000, 0);
+	for (unsigned i = 0; i < 1000; i++)
+		add_call(&batch, 1000 * i, 300 + i % 2);
+	assert_int_equal(bst_encode_batch(&image.encoder, &batch, out, 200000, &size), BST_OK);
+	assert_true(size < 1000);
+	image_fini(&image);
+	free(out);
+	free(memory);
+}
+
+/* It runs in threads of other people's programs: zlib must take its memory from ours. */
+static void an_encoder_allocates_nothing(void **state)
+{
+	size_t bytes = bst_encoder_bytes(64, 100), before;
+	struct bst_encoder encoder;
+	void *memory = malloc(bytes);
+
+	(void)state;
+	before = mallinfo2().uordblks;
+	assert_int_equal(bst_encoder_init(&encoder, (const uint8_t[16]){1}, 64, 100, memory, bytes),
+			 BST_OK);
+	assert_int_equal(mallinfo2().uordblks, before);
+	free(memory);
+}
+
 static void an_encoder_needs_all_its_memory(void **state)
 {
 	size_t bytes = bst_encoder_bytes(64, 100);
@@ -263,6 +316,9 @@ int main(void)
 		cmocka_unit_test(memory_is_as_large_as_said),
 		cmocka_unit_test(a_chunk_too_small_for_the_batch_is_refused),
 		cmocka_unit_test(more_text_than_the_encoder_was_made_for_is_refused),
+		cmocka_unit_test(as_much_text_as_the_encoder_was_made_for_fits),
+		cmocka_unit_test(a_column_that_can_be_deflated_is),
+		cmocka_unit_test(an_encoder_allocates_nothing),
 		cmocka_unit_test(an_encoder_needs_all_its_memory),
 	};
 
