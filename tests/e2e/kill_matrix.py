@@ -17,10 +17,10 @@ THREADS = (1, 2, 4, 8, 16)
 # name -> seconds after the first call
 MOMENTS = {"first calls": (0, 0.03), "CUPTI starts": (0.03, 0.3), "running": (0.3, 1.6), "about its end": (0.3, 1.0)}
 ENDS = "about its end"
-# What a thread does in a step, and how often; `steps` is for ever but where the end is what is aimed at.
-LOOPS = ("kernels=2 sync=1 wait=1500", "kernels=1 sync=4 h2d=1000 wait=3000", "kernels=4 graph=1 sync=2 wait=1000",
-         "kernels=1 sync=1 alloc=100 wait=1500")
-STEP_S = (0.0015, 0.003, 0.001, 0.0015)
+# What a thread does in a step, and its sleep after it in us, if it is alone: more threads sleep longer, so that two shared cores bear
+# them and what reads the traces. `steps` is for ever but where the end is what is aimed at.
+LOOPS = (("kernels=2 sync=1", 1500), ("kernels=1 sync=4 h2d=1000", 3000), ("kernels=4 graph=1 sync=2", 1000),
+         ("kernels=1 sync=1 alloc=100", 1500))
 
 Kill = collections.namedtuple("Kill", "number signal moment threads options seconds")
 # outcome: "trace", "complete" (it had ended already), "none" (no file yet), "empty" (killed between making the file and its header);
@@ -36,10 +36,10 @@ def plan(count, seed):
     while len(kills) < count:
         chance.shuffle(cells)
         for signal_, moment, threads in cells[:count - len(kills)]:
-            loop = chance.randrange(len(LOOPS))
-            steps = round(0.3 / STEP_S[loop]) if moment == ENDS else 1000000
-            # more threads do less each, so that two shared cores bear them
-            options = f"steps={steps} threads={threads} quiet=1 {LOOPS[loop]}"
+            loop, wait_us = chance.choice(LOOPS)
+            wait_us *= (threads + 1) // 2
+            steps = 300000 // wait_us if moment == ENDS else 1000000
+            options = f"steps={steps} threads={threads} quiet=1 wait={wait_us} {loop}"
             kills.append(Kill(len(kills), signal_, moment, threads, options, chance.uniform(*MOMENTS[moment])))
     return kills
 
