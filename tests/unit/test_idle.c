@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "analysis/idle.h"
 #include "tests/unit/trace_builder.h"
 
 #define US UINT64_C(1000)
@@ -492,6 +493,77 @@ static void own_cost_is_taken_out_of_the_gaps_it_fell_into(void **state)
 	done(&s);
 }
 
+/* First what the call itself lasted, then the CPU's time before it: the launch would have begun earlier. */
+static void own_cost_beyond_the_call_is_time_of_the_host(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	builder_meta(&s.b, "cost.cupti_launch_ns", "3000");
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.launch, 300, 301, 2);
+	run_at(&s, 306, 406, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_TRACING), 6);
+	assert_int_equal(leaf_us(w, LEAF_LAUNCH), (10 - 3) + (6 - 1));
+	assert_int_equal(leaf_us(w, LEAF_HOST), 90 - 2);
+	done(&s);
+}
+
+/* A call that returned just before the start delayed it; one that was over long before did not. */
+static void own_cost_of_a_call_in_good_time_delays_nothing(void **state)
+{
+	static const struct {
+		uint64_t returned, tracing;
+	} rows[] = {{209, 2}, {207, 2}, {206, 1}, {155, 1}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scene s;
+		const struct window *w;
+
+		begin(&s);
+		builder_meta(&s.b, "cost.cupti_launch_ns", "1000");
+		call_at(&s, s.launch, 100, 104, 1);
+		run_at(&s, 110, 210, 1);
+		call_at(&s, s.launch, rows[i].returned - 3, rows[i].returned, 2);
+		run_at(&s, 213, 313, 2);
+		w = end(&s);
+		assert_int_equal(leaf_us(w, LEAF_TRACING), rows[i].tracing);
+		done(&s);
+	}
+}
+
+/* What a trace says of CUPTI's cost is believed where it can be true, and only if CUPTI ran. */
+static void costs_that_cannot_be_are_not_believed(void **state)
+{
+	static const struct {
+		const char *text;
+		double ns;
+	} rows[] = {{"700", 700}, {"0", 0},     {"999999", 999999}, {"1000000", 850},
+		    {"-5", 850},  {"nan", 850}, {"much", 850},      {"", 850}};
+	struct meta_row meta[2] = {{"cupti.state", "on"}, {"cost.cupti_launch_ns", NULL}};
+	struct vocabulary v = {.meta = meta, .meta_count = 2};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		meta[1].value = rows[i].text;
+		assert_true(tracing_cost_of(&v, 0).launch_ns == rows[i].ns);
+		assert_true(tracing_cost_of(&v, 0).node_ns == 360);
+	}
+	v.cost[BST_ENUM_COST_KIND_HOOK].total_ns = 900;
+	v.cost[BST_ENUM_COST_KIND_CALLBACK].total_ns = 100;
+	assert_true(tracing_cost_of(&v, 10).call_ns == 100);
+	meta[0].value = "off";
+	assert_true(tracing_cost_of(&v, 10).launch_ns == 0 && tracing_cost_of(&v, 10).node_ns == 0);
+	v.meta_count = 0;
+	assert_true(tracing_cost_of(&v, 10).launch_ns == 0 &&
+		    tracing_cost_of(&v, 10).call_ns == 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -513,6 +585,9 @@ int main(void)
 		cmocka_unit_test(losses_make_a_gap_unknown),
 		cmocka_unit_test(a_nested_call_adds_no_time),
 		cmocka_unit_test(own_cost_is_taken_out_of_the_gaps_it_fell_into),
+		cmocka_unit_test(own_cost_beyond_the_call_is_time_of_the_host),
+		cmocka_unit_test(own_cost_of_a_call_in_good_time_delays_nothing),
+		cmocka_unit_test(costs_that_cannot_be_are_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
