@@ -513,6 +513,27 @@ static void own_cost_beyond_the_call_is_time_of_the_host(void **state)
 	done(&s);
 }
 
+/* Each call since the device was last free of it made the launch come later. */
+static void own_cost_of_calls_before_counts_too(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	builder_cost(&s.b, BST_ENUM_COST_KIND_HOOK, 5, 5000); /* 1 us a call */
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	for (uint64_t at = 220; at < 250; at += 10)
+		call_at(&s, s.event_record, at, at + 1, 0);
+	call_at(&s, s.launch, 300, 305, 2);
+	run_at(&s, 312, 412, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_TRACING), 2 + 3);
+	assert_int_equal(leaf_us(w, LEAF_LAUNCH), (10 - 1) + (12 - 1));
+	done(&s);
+}
+
 /* A call that returned just before the start delayed it; one that was over long before did not. */
 static void own_cost_of_a_call_in_good_time_delays_nothing(void **state)
 {
@@ -586,6 +607,7 @@ int main(void)
 		cmocka_unit_test(a_nested_call_adds_no_time),
 		cmocka_unit_test(own_cost_is_taken_out_of_the_gaps_it_fell_into),
 		cmocka_unit_test(own_cost_beyond_the_call_is_time_of_the_host),
+		cmocka_unit_test(own_cost_of_calls_before_counts_too),
 		cmocka_unit_test(own_cost_of_a_call_in_good_time_delays_nothing),
 		cmocka_unit_test(costs_that_cannot_be_are_not_believed),
 	};
