@@ -279,6 +279,6 @@ void idle_split(const struct idle_gap *gap, const struct blind *blind,
 		split_start(gap, gap->begin_ns, true, pieces);
 	else
 		split_issued(gap, pieces);
-	if (cost->call_ns > 0 || cost->launch_ns > 0)
+	if (cost->call_ns > 0 || cost->launch_ns > 0 || cost->node_ns > 0)
 		remove_tracing(gap, cost, pieces);
 }

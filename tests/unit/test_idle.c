@@ -298,6 +298,84 @@ static void an_async_copy_of_pageable_memory_that_waited_is_a_wait(void **state)
 	done(&s);
 }
 
+static void copies_are_told_apart_by_where_from_and_where_to(void **state)
+{
+	static const unsigned kinds[] = {
+		BST_ENUM_COPY_KIND_HOST_TO_DEVICE, BST_ENUM_COPY_KIND_HOST_TO_DEVICE,
+		BST_ENUM_COPY_KIND_HOST_TO_DEVICE, BST_ENUM_COPY_KIND_DEVICE_TO_HOST};
+	struct scene s;
+	const struct device_report *d;
+
+	(void)state;
+	begin(&s);
+	for (unsigned i = 0; i < 8; i++) {
+		call_at(&s, s.copy_async, 100 + 40 * i, 104 + 40 * i, i + 1);
+		builder_copy(&s.b,
+			     &(struct builder_copy){
+				     .kind = kinds[i % 4],
+				     .begin_ns = (110 + 40 * i) * US,
+				     .duration_ns = 10 * US,
+				     .correlation = i + 1,
+				     .stream = 8,
+				     .bytes = 100,
+				     .source_kind = i % 4 == 1 ? BST_ENUM_MEMORY_KIND_PAGEABLE
+							       : BST_ENUM_MEMORY_KIND_PINNED,
+				     .target_kind = i % 4 == 2 ? BST_ENUM_MEMORY_KIND_MANAGED
+							       : BST_ENUM_MEMORY_KIND_DEVICE});
+	}
+	end(&s);
+	d = &s.report.processes[0].devices[0];
+	assert_int_equal(d->copy_count, 4);
+	for (size_t i = 0; i < d->copy_count; i++) {
+		assert_int_equal(d->copies[i].count, 2);
+		assert_int_equal(d->copies[i].bytes, 200);
+	}
+	done(&s);
+}
+
+/* The whole run ends with the last that happened, on the device or not. */
+static void what_follows_the_last_kernel_is_idle_too(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.alloc, 300, 350, 0);
+	w = end(&s);
+	assert_int_equal(w->window_ns, 250 * US);
+	assert_int_equal(leaf_us(w, LEAF_HOST), 90);
+	assert_int_equal(leaf_us(w, LEAF_ALLOC), 50);
+	done(&s);
+}
+
+/* Nodes that CUPTI makes begin later: time of the device, not of the CPU. */
+static void own_cost_between_nodes_is_the_devices(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	builder_meta(&s.b, "cost.cupti_node_ns", "500");
+	call_at(&s, s.graph_launch, 100, 110, 9);
+	for (uint64_t i = 0; i < 5; i++)
+		builder_run(&s.b, &(struct builder_run){.kernel = s.kernel,
+							.begin_ns = (120 + 11 * i) * US,
+							.duration_ns = 10 * US,
+							.correlation = 9,
+							.stream = 7,
+							.graph = 4,
+							.node = i + 1});
+	w = end(&s);
+	assert_int_equal(w->leaf_ns[LEAF_TRACING], 4 * 500);
+	assert_int_equal(w->tracing_device_ns, 4 * 500);
+	assert_int_equal(w->launch_queue_gap_ns, 4 * 500);
+	done(&s);
+}
+
 static void a_host_function_holds_what_was_issued(void **state)
 {
 	struct scene s;
@@ -598,6 +676,9 @@ int main(void)
 		cmocka_unit_test(copies_are_busy_time),
 		cmocka_unit_test(a_blocking_copy_is_a_wait),
 		cmocka_unit_test(an_async_copy_of_pageable_memory_that_waited_is_a_wait),
+		cmocka_unit_test(copies_are_told_apart_by_where_from_and_where_to),
+		cmocka_unit_test(what_follows_the_last_kernel_is_idle_too),
+		cmocka_unit_test(own_cost_between_nodes_is_the_devices),
 		cmocka_unit_test(a_host_function_holds_what_was_issued),
 		cmocka_unit_test(an_event_of_another_device_holds),
 		cmocka_unit_test(an_event_that_was_over_holds_nothing),
