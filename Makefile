@@ -248,7 +248,7 @@ $(B)/obj/tests/bench/%.o: CPPFLAGS += $(CUDA_CPPFLAGS)
 $(TRACE_PIC_OBJ): CUDA_CPPFLAGS :=
 
 $(B)/libtrace.a: $(TRACE_OBJ)
-$(B)/libanalysis.a: $(filter-out $(B)/obj/analysis/main.o,$(ANALYSIS_OBJ))
+$(B)/libanalysis.a: $(filter-out $(B)/obj/analysis/main.o $(B)/obj/analysis/memory.o,$(ANALYSIS_OBJ))
 $(B)/libshim.a: $(SHIM_OBJ)
 $(B)/%.a:
 	@rm -f $@
@@ -263,9 +263,11 @@ $(B)/libboundshim.so: $(SHIM_OBJ) $(TRACE_PIC_OBJ) $(B)/exports.map
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(SHIM_LDFLAGS) $(LDFLAGS) \
 		-Wl,--version-script=$(B)/exports.map -o $@ $(SHIM_OBJ) $(TRACE_PIC_OBJ) $(SHIM_LIBS)
 
+# Out of memory the command ends with words: analysis/memory.c.
+WRAPPED := malloc calloc realloc reallocarray strdup strndup asprintf vasprintf open_memstream
 $(B)/boundshim: $(ANALYSIS_OBJ) $(TRACE_OBJ)
 	@echo '  LINK  $@'
-	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(ANALYSIS_LIBS)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(LDFLAGS) $(WRAPPED:%=-Wl,--wrap=%) -o $@ $^ $(ANALYSIS_LIBS)
 
 build/obj/kernels/%.o: kernels/%.cu
 	@mkdir -p $(@D)
@@ -315,14 +317,20 @@ $(B)/replay/%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/replay_main.o $(LINKE
 	@echo '  LINK  $@'
 	$(LINK_TEST) $(LINKED_LIBS)
 
-# libFuzzer wants every object instrumented, so each target is compiled whole.
-$(B)/fuzz/%: tests/fuzz/%.c $(TRACE_SRC) $(ANALYSIS_SRC) $(B)/flags
+# libFuzzer wants every object instrumented: a tree of its own.
+FUZZ_CC = $(Q)$(CLANG) $(BASE_CPPFLAGS) $(CPPFLAGS) -std=c11 -g -O2 -fno-sanitize-recover=all
+FUZZ_LIB := $(B)/fuzz/libboundshim.a
+FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(TRACE_SRC) \
+	$(if $(HAVE_ANALYSIS),$(filter-out analysis/main.c analysis/memory.c,$(ANALYSIS_SRC))))
+$(B)/fuzz/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
+	@echo '  FUZZ  $<'
+	$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+$(FUZZ_LIB): $(FUZZ_OBJ)
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_LIB)
 	@echo '  FUZZ  $@'
-	$(Q)$(CLANG) $(BASE_CPPFLAGS) $(CPPFLAGS) -std=c11 -g -O1 \
-		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< $(TRACE_SRC) \
-		$(if $(HAVE_ANALYSIS),$(filter-out analysis/main.c,$(ANALYSIS_SRC))) $(LINKED_LIBS)
+	$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LINKED_LIBS)
 
--include $(patsubst %.o,%.d,$(SHIM_OBJ) $(TRACE_PIC_OBJ) $(TRACE_OBJ) $(ANALYSIS_OBJ) \
+-include $(patsubst %.o,%.d,$(FUZZ_OBJ) $(SHIM_OBJ) $(TRACE_PIC_OBJ) $(TRACE_OBJ) $(ANALYSIS_OBJ) \
 	$(UNIT_SUPPORT_OBJ) $(KERNEL_OBJ) $(LAYOUT12:%.c=$(B)/layout12/%.o) \
 	$(UNIT_SRC:%.c=$(B)/obj/%.o) $(BENCH_SRC:%.c=$(B)/obj/%.o) $(FUZZ_SRC:%.c=$(B)/obj/%.o) $(LABEL:%/tools/label=%/obj/tests/gpu/label.o))

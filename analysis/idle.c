@@ -309,6 +309,6 @@ void idle_split(const struct idle_gap *gap, const struct blind *blind,
 	}
 	queued = gap->launch->end_ns <= gap->begin_ns;
 	split_start(gap, queued ? gap->begin_ns : split_call(gap, pieces), queued, pieces);
-	if (cost->call_ns > 0 || cost->launch_ns > 0)
+	if (cost->call_ns > 0 || cost->launch_ns > 0 || cost->node_ns > 0)
 		remove_tracing(gap, cost, pieces);
 }

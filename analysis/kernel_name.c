@@ -1,11 +1,14 @@
 /* Demangling by libstdc++, and only of names that it can be trusted with. */
 #include "kernel_name.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* libstdc++ (Itanium C++ ABI, 3.4): malloced result, status 0 when it worked. */
 char *__cxa_demangle(const char *mangled, char *output, size_t *length, int *status);
+#define NO_MEMORY (-1)
+#define NOT_TRIED (-100)
 
 /*
  * Longer names are not demangled by libstdc++ anyway (its limit is 1,024 characters), and
@@ -31,10 +34,14 @@ static bool worth_demangling(const char *name)
 char *kernel_demangle(const char *mangled)
 {
 	char *name = NULL;
-	int status = -1;
+	int status = NOT_TRIED;
 
 	if (worth_demangling(mangled))
 		name = __cxa_demangle(mangled, NULL, NULL, &status);
+	if (status == NO_MEMORY) {
+		fputs("boundshim: out of memory\n", stderr);
+		exit(1);
+	}
 	if (name && status == 0)
 		return name;
 	free(name);

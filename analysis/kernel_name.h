@@ -29,7 +29,8 @@ bool kernel_name_has(const char *name, const char *parts);
 
 /*
  * The demangled name, by libstdc++; a copy where the name is not mangled. The caller frees it; NULL
- * without memory. Bytes that came from the trace are kept: printers neutralise control characters.
+ * without memory for a copy; exits when demangling runs out of it, as the name would be another. Bytes that came from
+ * the trace are kept: printers neutralise control characters.
  */
 char *kernel_demangle(const char *mangled);
 

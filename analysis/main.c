@@ -5,6 +5,7 @@
 
 #include "cmd.h"
 #include "completion.h"
+#include "memory.h"
 #include "terminal.h"
 
 static const struct command *const commands[] = {&cmd_record, &cmd_report,    &cmd_diff,
@@ -43,6 +44,7 @@ int main(int argc, char **argv)
 	/* For the widths of characters only: numbers and words stay as they are everywhere. */
 	setlocale(LC_CTYPE, "C.UTF-8");
 	terminal_check_at_exit();
+	memory_ends_it();
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;

@@ -151,6 +151,10 @@ int options_parse(const struct option_table *table, int argc, char **argv,
 
 	argp_err_exit_status = 2;
 	argv[0] = (char *)table->command;
-	argp_parse(&argp, argc, argv, table->program ? ARGP_IN_ORDER : 0, NULL, &parse);
+	/* what is wrong with the arguments ends the program in there */
+	if (argp_parse(&argp, argc, argv, table->program ? ARGP_IN_ORDER : 0, NULL, &parse) != 0) {
+		fputs("boundshim: out of memory\n", stderr);
+		exit(1);
+	}
 	return parse.arguments ? parse.first_argument : argc;
 }

@@ -11,8 +11,8 @@ enum printable_for {
 
 /*
  * A copy of `text` (NULL counts as empty) in which invalid bytes are U+FFFD and control characters
- * (C0, DEL, C1, and the invisible ones that reorder or hide text) are spelled out, cut with "..."
- * to `limit` bytes. The caller frees it. Exits when out of memory.
+ * (C0, DEL, C1, and the invisible ones that reorder or hide text) are spelled out, cut to `limit`
+ * bytes and "..." behind them. The caller frees it. Exits when out of memory.
  */
 char *printable_copy(const char *text, enum printable_for target, size_t limit);
 

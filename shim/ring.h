@@ -1,5 +1,6 @@
 /*
- * A bounded queue of records: one thread puts, one takes, nobody waits. Modelled in tests/model/ring.pml. No I/O, no allocation.
+ * A bounded queue of records: one thread puts, one takes, nobody waits. Modelled in tests/model/ring.pml, its memory orders checked by
+ * tests/unit/test_ring_orders.c. No I/O, no allocation.
  */
 #ifndef RING_H
 #define RING_H
@@ -9,7 +10,9 @@
 
 #include "record.h"
 
+#ifndef RING_RECORDS
 #define RING_RECORDS 4096u /* a power of two: 256 KiB, 13 ms at 300,000 records a second */
+#endif
 
 struct ring {
 	_Alignas(64) _Atomic uint32_t head; /* records put; written by the producer */

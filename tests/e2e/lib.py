@@ -82,9 +82,10 @@ class Trace:
         self.path = pathlib.Path(path)
         out = io.StringIO()
         BSTDUMP.Dump(self.path.read_bytes(), out).run()
+        self.dump = out.getvalue()
         self.tables, self.damage, self.chunks = collections.defaultdict(list), [], []
         self.refused = None
-        for line in out.getvalue().splitlines():
+        for line in self.dump.splitlines():
             name, *cells = line.split("\t")
             words = name.split(" ")
             if words[0] == "refused":

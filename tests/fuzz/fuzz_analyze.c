@@ -1,30 +1,14 @@
-/* A whole file through the whole analysis, as it is and with its checksums repaired. */
+/* A whole file through the whole analysis and into every form of report, as it is and with its checksums repaired. */
 #include "tests/fuzz/fuzz.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include "analysis/analyze.h"
 #include "shim/trace/reader.h"
 #include "shim/trace/wire.h"
-
-static void must(int good)
-{
-	if (!good)
-		abort();
-}
-
-static void check_window(const struct window *window)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < LEAF_COUNT; i++)
-		sum += window->leaf_ns[i];
-	must(sum == window->window_ns);
-}
+#include "tests/fuzz/render.h"
 
 static void analyze(const uint8_t *data, size_t size)
 {
@@ -37,12 +21,7 @@ static void analyze(const uint8_t *data, size_t size)
 	must(write(100, data, size) == (ssize_t)size);
 	report_init(&report);
 	analyze_paths(&path, 1, &report, NULL);
-	for (size_t p = 0; p < report.process_count; p++) {
-		for (size_t d = 0; d < report.processes[p].device_count; d++) {
-			check_window(&report.processes[p].devices[d].whole);
-			check_window(&report.processes[p].devices[d].steady);
-		}
-	}
+	render_report(&report);
 	report_fini(&report);
 	close(100);
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -51,6 +52,33 @@ static void full_text_adds_nothing_to_any_column(void **state)
 	free(memory);
 }
 
+static void the_first_column_of_text_may_be_the_full_one(void **state)
+{
+	struct bst_batch batch;
+	void *memory = batch_create(&batch, BST_TABLE_META, 8, 8);
+	struct bst_cell first[] = {text("longkey"), text("v")}, second[] = {text("k2"), text("v")};
+
+	(void)state;
+	assert_int_equal(bst_batch_add(&batch, first), BST_OK);
+	assert_int_equal(bst_batch_add(&batch, second), BST_FULL);
+	assert_int_equal(batch.rows, 1);
+	free(memory);
+}
+
+/* A cell is number or text by its column: what else it holds does not count. */
+static void the_size_of_a_number_does_not_count(void **state)
+{
+	struct bst_batch batch;
+	void *memory = batch_create(&batch, BST_TABLE_STRING, 8, 8);
+	struct bst_cell row[] = {{.number = 7, .size = UINT32_MAX}, text("v")};
+
+	(void)state;
+	assert_int_equal(bst_batch_add(&batch, row), BST_OK);
+	assert_int_equal(bst_batch_add(&batch, row), BST_OK);
+	assert_int_equal(batch.number[BST_STRING_ID][1], 7);
+	free(memory);
+}
+
 static void text_longer_than_a_column_is_cut(void **state)
 {
 	struct bst_batch batch;
@@ -88,6 +116,23 @@ static void times_span_begins_and_ends(void **state)
 	add_call(&batch, 700, 0);
 	assert_int_equal(batch.time_min, 300);
 	assert_int_equal(batch.time_max, 1300);
+	free(memory);
+}
+
+/* However the row was given. */
+static void cells_have_times_too(void **state)
+{
+	struct bst_batch batch;
+	void *memory = batch_create(&batch, BST_TABLE_CALL, 8, 0);
+	struct bst_cell row[BST_COLUMN_LIMIT] = {[2] = {.number = 400}, [3] = {.number = 50}};
+
+	(void)state;
+	assert_int_equal(bst_batch_add(&batch, row), BST_OK);
+	assert_int_equal(batch.time_min, 400);
+	assert_int_equal(batch.time_max, 450);
+	bst_batch_clear(&batch);
+	assert_int_equal(batch.time_min, 0);
+	assert_int_equal(batch.time_max, 0);
 	free(memory);
 }
 
@@ -188,6 +233,58 @@ static void more_text_than_the_encoder_was_made_for_is_refused(void **state)
 	free(memory);
 }
 
+static void as_much_text_as_the_encoder_was_made_for_fits(void **state)
+{
+	struct image image;
+	struct bst_batch batch;
+	struct bst_cell row[] = {text("key"), text("four")};
+	void *memory = batch_create(&batch, BST_TABLE_META, 8, 100);
+	uint8_t out[2048];
+	size_t size = 0;
+
+	(void)state;
+	image_init(&image, (const uint8_t[16]){1}, 8, 4);
+	assert_int_equal(bst_batch_add(&batch, row), BST_OK);
+	assert_int_equal(bst_encode_batch(&image.encoder, &batch, out, sizeof(out), &size), BST_OK);
+	image_fini(&image);
+	free(memory);
+}
+
+/* Calls that are alike take next to nothing: what the size of a trace rests on. */
+static void a_column_that_can_be_deflated_is(void **state)
+{
+	struct image image;
+	struct bst_batch batch;
+	void *memory = batch_create(&batch, BST_TABLE_CALL, 1000, 0);
+	uint8_t *out = malloc(200000);
+	size_t size = 0;
+
+	(void)state;
+	image_init(&image, (const uint8_t[16]){1}, 1000, 0);
+	for (unsigned i = 0; i < 1000; i++)
+		add_call(&batch, 1000 * i, 300 + i % 2);
+	assert_int_equal(bst_encode_batch(&image.encoder, &batch, out, 200000, &size), BST_OK);
+	assert_true(size < 1000);
+	image_fini(&image);
+	free(out);
+	free(memory);
+}
+
+/* It runs in threads of other people's programs: zlib must take its memory from ours. */
+static void an_encoder_allocates_nothing(void **state)
+{
+	size_t bytes = bst_encoder_bytes(64, 100), before;
+	struct bst_encoder encoder;
+	void *memory = malloc(bytes);
+
+	(void)state;
+	before = mallinfo2().uordblks;
+	assert_int_equal(bst_encoder_init(&encoder, (const uint8_t[16]){1}, 64, 100, memory, bytes),
+			 BST_OK);
+	assert_int_equal(mallinfo2().uordblks, before);
+	free(memory);
+}
+
 static void an_encoder_needs_all_its_memory(void **state)
 {
 	size_t bytes = bst_encoder_bytes(64, 100);
@@ -208,14 +305,20 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_rows_add_nothing),
 		cmocka_unit_test(full_text_adds_nothing_to_any_column),
+		cmocka_unit_test(the_first_column_of_text_may_be_the_full_one),
+		cmocka_unit_test(the_size_of_a_number_does_not_count),
 		cmocka_unit_test(text_longer_than_a_column_is_cut),
 		cmocka_unit_test(null_text_is_empty),
 		cmocka_unit_test(times_span_begins_and_ends),
+		cmocka_unit_test(cells_have_times_too),
 		cmocka_unit_test(tables_without_time_announce_none),
 		cmocka_unit_test(clear_counts_rows_and_forgets_times),
 		cmocka_unit_test(memory_is_as_large_as_said),
 		cmocka_unit_test(a_chunk_too_small_for_the_batch_is_refused),
 		cmocka_unit_test(more_text_than_the_encoder_was_made_for_is_refused),
+		cmocka_unit_test(as_much_text_as_the_encoder_was_made_for_fits),
+		cmocka_unit_test(a_column_that_can_be_deflated_is),
+		cmocka_unit_test(an_encoder_allocates_nothing),
 		cmocka_unit_test(an_encoder_needs_all_its_memory),
 	};
 

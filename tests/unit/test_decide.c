@@ -74,6 +74,51 @@ static void the_busiest_unit_from_60_percent_decides(void **state)
 	}
 }
 
+/* 60, 80 and a lead of 10 are reached by what is exactly there; three launch floors are not. */
+static void thresholds_belong_to_what_is_above_them(void **state)
+{
+	static const struct {
+		double compute, dram, duration_ns;
+		enum leaf leaf;
+		enum regime regime;
+	} rows[] = {
+		{60, 20, 1e5, LEAF_COMPUTE, REGIME_COMPUTE},
+		{80, 75, 1e5, LEAF_COMPUTE, REGIME_COMPUTE},
+		{79, 75, 1e5, LEAF_COMPUTE, REGIME_MIXED},
+		{70, 60, 1e5, LEAF_COMPUTE, REGIME_COMPUTE},
+		{70, 61, 1e5, LEAF_COMPUTE, REGIME_MIXED},
+		{20, 20, 3 * DECIDE_FLOOR_NS, LEAF_LATENCY, REGIME_OTHER},
+		{20, 20, 3 * DECIDE_FLOOR_NS - 1, LEAF_UNDERFILLED, REGIME_OVERHEAD},
+		{20, 20, 0, LEAF_LATENCY, REGIME_OTHER}, /* it is not known how short */
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct decide_input in = counted(rows[i].compute, rows[i].dram, 20, 20);
+		struct decision d;
+
+		in.duration_ns = rows[i].duration_ns;
+		d = decide(&in);
+		assert_int_equal(d.leaf, rows[i].leaf);
+		assert_int_equal(d.regime, rows[i].regime);
+	}
+}
+
+/* A twenty-fifth for each point, from 0.5 at the threshold. */
+static void confidence_grows_with_the_distance_from_a_threshold(void **state)
+{
+	static const struct {
+		double compute, dram, confidence;
+	} rows[] = {{64, 20, 0.66}, {56, 20, 0.66}, {90, 20, 0.9}, {30, 20, 0.9}, {90, 85, 0.7}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct decide_input in = counted(rows[i].compute, rows[i].dram, 20, 20);
+
+		assert_true(fabs(decide(&in).confidence - rows[i].confidence) < 1e-9);
+	}
+}
+
 static void near_a_threshold_confidence_is_low(void **state)
 {
 	struct decide_input near = counted(61, 20, 20, 20), far = counted(95, 20, 20, 20);
@@ -172,6 +217,22 @@ static struct decide_input estimated(double low, double value, double high, doub
 	in.evidence = EVIDENCE_GEOMETRY;
 	in.unit_pct[UNIT_DRAM] = (struct measure){true, value, low, high};
 	return in;
+}
+
+static void three_fifths_of_the_sms_are_enough_and_a_large_gemm_is_what_its_name_says(void **state)
+{
+	struct decide_input in = named(LEAF_UNKNOWN, 4, 0.6, 100000);
+
+	(void)state;
+	assert_int_equal(decide(&in).leaf, LEAF_UNKNOWN);
+	in = named(LEAF_UNKNOWN, 4, 0.59, 100000);
+	assert_int_equal(decide(&in).leaf, LEAF_UNDERFILLED);
+	in = named(LEAF_COMPUTE, 4, 30, 100000);
+	assert_int_equal(decide(&in).leaf, LEAF_COMPUTE);
+	in = named(LEAF_COMPUTE, 0.9, 30, 100000);
+	assert_int_equal(decide(&in).leaf, LEAF_UNKNOWN);
+	in = named(LEAF_CACHE, 0.9, 30, 100000);
+	assert_int_equal(decide(&in).leaf, LEAF_CACHE);
 }
 
 static void bytes_by_geometry_tell_dram_from_latency(void **state)
@@ -293,6 +354,30 @@ static void kernels_together_add_up(void **state)
 }
 
 /* Any input gives a label with its own regime and a confidence in range. */
+/* Bounds, how much of the device they fill, and the weaker of two kinds of evidence. */
+static void all_that_is_known_of_two_kernels_is_put_together(void **state)
+{
+	struct decide_input sum = counted(30, 20, 10, 10), other = counted(40, 30, 10, 10);
+
+	(void)state;
+	sum.unit_pct[UNIT_COMPUTE] = (struct measure){true, 30, 25, 35};
+	other.unit_pct[UNIT_COMPUTE] = (struct measure){true, 40, 30, 70};
+	other.evidence = EVIDENCE_LIBRARY;
+	sum.prior_confidence = 0.4;
+	other.prior_confidence = 0.2;
+	decide_add(&sum, &other);
+	assert_true(fabs(sum.unit_pct[UNIT_COMPUTE].value - 70) < 1e-9);
+	assert_true(fabs(sum.unit_pct[UNIT_COMPUTE].low - 55) < 1e-9);
+	assert_true(fabs(sum.unit_pct[UNIT_COMPUTE].high - 100) < 1e-9);
+	assert_true(fabs(sum.coverage.value - 60) < 1e-9);
+	assert_true(fabs(sum.waves.value - 8) < 1e-9);
+	assert_true(fabs(sum.prior_confidence - 0.2) < 1e-9);
+	assert_int_equal(sum.evidence, EVIDENCE_LIBRARY);
+	other.evidence = EVIDENCE_COUNTERS;
+	decide_add(&sum, &other);
+	assert_int_equal(sum.evidence, EVIDENCE_LIBRARY);
+}
+
 static void any_evidence_gives_an_answer(void **state)
 {
 	(void)state;
@@ -358,10 +443,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_busiest_unit_from_60_percent_decides),
+		cmocka_unit_test(thresholds_belong_to_what_is_above_them),
+		cmocka_unit_test(confidence_grows_with_the_distance_from_a_threshold),
 		cmocka_unit_test(near_a_threshold_confidence_is_low),
 		cmocka_unit_test(what_any_unit_may_be_lowers_confidence),
 		cmocka_unit_test(idle_units_say_what_a_kernel_leans_to),
 		cmocka_unit_test(without_counters_geometry_or_the_name_decide),
+		cmocka_unit_test(
+			three_fifths_of_the_sms_are_enough_and_a_large_gemm_is_what_its_name_says),
 		cmocka_unit_test(bytes_by_geometry_tell_dram_from_latency),
 		cmocka_unit_test(without_bytes_a_kernel_that_l2_can_feed_is_latency),
 		cmocka_unit_test(idle_by_library_calls_is_less_sure_than_by_counters),
@@ -369,6 +458,7 @@ int main(void)
 		cmocka_unit_test(mma_sync_on_9_0_keeps_l1_busy),
 		cmocka_unit_test(half_a_picture_is_no_picture),
 		cmocka_unit_test(kernels_together_add_up),
+		cmocka_unit_test(all_that_is_known_of_two_kernels_is_put_together),
 		cmocka_unit_test(any_evidence_gives_an_answer),
 		cmocka_unit_test(occupancy_is_that_of_the_calculator),
 		cmocka_unit_test(waves_are_unknown_where_the_device_is),

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "analysis/idle.h"
 #include "tests/unit/trace_builder.h"
 
 #define US UINT64_C(1000)
@@ -297,6 +298,84 @@ static void an_async_copy_of_pageable_memory_that_waited_is_a_wait(void **state)
 	done(&s);
 }
 
+static void copies_are_told_apart_by_where_from_and_where_to(void **state)
+{
+	static const unsigned kinds[] = {
+		BST_ENUM_COPY_KIND_HOST_TO_DEVICE, BST_ENUM_COPY_KIND_HOST_TO_DEVICE,
+		BST_ENUM_COPY_KIND_HOST_TO_DEVICE, BST_ENUM_COPY_KIND_DEVICE_TO_HOST};
+	struct scene s;
+	const struct device_report *d;
+
+	(void)state;
+	begin(&s);
+	for (unsigned i = 0; i < 8; i++) {
+		call_at(&s, s.copy_async, 100 + 40 * i, 104 + 40 * i, i + 1);
+		builder_copy(&s.b,
+			     &(struct builder_copy){
+				     .kind = kinds[i % 4],
+				     .begin_ns = (110 + 40 * i) * US,
+				     .duration_ns = 10 * US,
+				     .correlation = i + 1,
+				     .stream = 8,
+				     .bytes = 100,
+				     .source_kind = i % 4 == 1 ? BST_ENUM_MEMORY_KIND_PAGEABLE
+							       : BST_ENUM_MEMORY_KIND_PINNED,
+				     .target_kind = i % 4 == 2 ? BST_ENUM_MEMORY_KIND_MANAGED
+							       : BST_ENUM_MEMORY_KIND_DEVICE});
+	}
+	end(&s);
+	d = &s.report.processes[0].devices[0];
+	assert_int_equal(d->copy_count, 4);
+	for (size_t i = 0; i < d->copy_count; i++) {
+		assert_int_equal(d->copies[i].count, 2);
+		assert_int_equal(d->copies[i].bytes, 200);
+	}
+	done(&s);
+}
+
+/* The whole run ends with the last that happened, on the device or not. */
+static void what_follows_the_last_kernel_is_idle_too(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.alloc, 300, 350, 0);
+	w = end(&s);
+	assert_int_equal(w->window_ns, 250 * US);
+	assert_int_equal(leaf_us(w, LEAF_HOST), 90);
+	assert_int_equal(leaf_us(w, LEAF_ALLOC), 50);
+	done(&s);
+}
+
+/* Nodes that CUPTI makes begin later: time of the device, not of the CPU. */
+static void own_cost_between_nodes_is_the_devices(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	builder_meta(&s.b, "cost.cupti_node_ns", "500");
+	call_at(&s, s.graph_launch, 100, 110, 9);
+	for (uint64_t i = 0; i < 5; i++)
+		builder_run(&s.b, &(struct builder_run){.kernel = s.kernel,
+							.begin_ns = (120 + 11 * i) * US,
+							.duration_ns = 10 * US,
+							.correlation = 9,
+							.stream = 7,
+							.graph = 4,
+							.node = i + 1});
+	w = end(&s);
+	assert_int_equal(w->leaf_ns[LEAF_TRACING], 4 * 500);
+	assert_int_equal(w->tracing_device_ns, 4 * 500);
+	assert_int_equal(w->launch_queue_gap_ns, 4 * 500);
+	done(&s);
+}
+
 static void a_host_function_holds_what_was_issued(void **state)
 {
 	struct scene s;
@@ -492,6 +571,98 @@ static void own_cost_is_taken_out_of_the_gaps_it_fell_into(void **state)
 	done(&s);
 }
 
+/* First what the call itself lasted, then the CPU's time before it: the launch would have begun earlier. */
+static void own_cost_beyond_the_call_is_time_of_the_host(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	builder_meta(&s.b, "cost.cupti_launch_ns", "3000");
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	call_at(&s, s.launch, 300, 301, 2);
+	run_at(&s, 306, 406, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_TRACING), 6);
+	assert_int_equal(leaf_us(w, LEAF_LAUNCH), (10 - 3) + (6 - 1));
+	assert_int_equal(leaf_us(w, LEAF_HOST), 90 - 2);
+	done(&s);
+}
+
+/* Each call since the device was last free of it made the launch come later. */
+static void own_cost_of_calls_before_counts_too(void **state)
+{
+	struct scene s;
+	const struct window *w;
+
+	(void)state;
+	begin(&s);
+	builder_cost(&s.b, BST_ENUM_COST_KIND_HOOK, 5, 5000); /* 1 us a call */
+	call_at(&s, s.launch, 100, 104, 1);
+	run_at(&s, 110, 210, 1);
+	for (uint64_t at = 220; at < 250; at += 10)
+		call_at(&s, s.event_record, at, at + 1, 0);
+	call_at(&s, s.launch, 300, 305, 2);
+	run_at(&s, 312, 412, 2);
+	w = end(&s);
+	assert_int_equal(leaf_us(w, LEAF_TRACING), 2 + 3);
+	assert_int_equal(leaf_us(w, LEAF_LAUNCH), (10 - 1) + (12 - 1));
+	done(&s);
+}
+
+/* A call that returned just before the start delayed it; one that was over long before did not. */
+static void own_cost_of_a_call_in_good_time_delays_nothing(void **state)
+{
+	static const struct {
+		uint64_t returned, tracing;
+	} rows[] = {{209, 2}, {207, 2}, {206, 1}, {155, 1}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scene s;
+		const struct window *w;
+
+		begin(&s);
+		builder_meta(&s.b, "cost.cupti_launch_ns", "1000");
+		call_at(&s, s.launch, 100, 104, 1);
+		run_at(&s, 110, 210, 1);
+		call_at(&s, s.launch, rows[i].returned - 3, rows[i].returned, 2);
+		run_at(&s, 213, 313, 2);
+		w = end(&s);
+		assert_int_equal(leaf_us(w, LEAF_TRACING), rows[i].tracing);
+		done(&s);
+	}
+}
+
+/* What a trace says of CUPTI's cost is believed where it can be true, and only if CUPTI ran. */
+static void costs_that_cannot_be_are_not_believed(void **state)
+{
+	static const struct {
+		const char *text;
+		double ns;
+	} rows[] = {{"700", 700}, {"0", 0},     {"999999", 999999}, {"1000000", 850},
+		    {"-5", 850},  {"nan", 850}, {"much", 850},      {"", 850}};
+	struct meta_row meta[2] = {{"cupti.state", "on"}, {"cost.cupti_launch_ns", NULL}};
+	struct vocabulary v = {.meta = meta, .meta_count = 2};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		meta[1].value = rows[i].text;
+		assert_true(tracing_cost_of(&v, 0).launch_ns == rows[i].ns);
+		assert_true(tracing_cost_of(&v, 0).node_ns == 360);
+	}
+	v.cost[BST_ENUM_COST_KIND_HOOK].total_ns = 900;
+	v.cost[BST_ENUM_COST_KIND_CALLBACK].total_ns = 100;
+	assert_true(tracing_cost_of(&v, 10).call_ns == 100);
+	meta[0].value = "off";
+	assert_true(tracing_cost_of(&v, 10).launch_ns == 0 && tracing_cost_of(&v, 10).node_ns == 0);
+	v.meta_count = 0;
+	assert_true(tracing_cost_of(&v, 10).launch_ns == 0 &&
+		    tracing_cost_of(&v, 10).call_ns == 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -505,6 +676,9 @@ int main(void)
 		cmocka_unit_test(copies_are_busy_time),
 		cmocka_unit_test(a_blocking_copy_is_a_wait),
 		cmocka_unit_test(an_async_copy_of_pageable_memory_that_waited_is_a_wait),
+		cmocka_unit_test(copies_are_told_apart_by_where_from_and_where_to),
+		cmocka_unit_test(what_follows_the_last_kernel_is_idle_too),
+		cmocka_unit_test(own_cost_between_nodes_is_the_devices),
 		cmocka_unit_test(a_host_function_holds_what_was_issued),
 		cmocka_unit_test(an_event_of_another_device_holds),
 		cmocka_unit_test(an_event_that_was_over_holds_nothing),
@@ -513,6 +687,10 @@ int main(void)
 		cmocka_unit_test(losses_make_a_gap_unknown),
 		cmocka_unit_test(a_nested_call_adds_no_time),
 		cmocka_unit_test(own_cost_is_taken_out_of_the_gaps_it_fell_into),
+		cmocka_unit_test(own_cost_beyond_the_call_is_time_of_the_host),
+		cmocka_unit_test(own_cost_of_calls_before_counts_too),
+		cmocka_unit_test(own_cost_of_a_call_in_good_time_delays_nothing),
+		cmocka_unit_test(costs_that_cannot_be_are_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

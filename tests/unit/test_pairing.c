@@ -79,6 +79,11 @@ static void test_processes_that_find_none_are_counted(void **state)
 	assert_int_equal(list.alone_a, 1);
 	assert_int_equal(list.alone_b, 0);
 	pairing_fini(&list);
+	assert_int_equal(pairing_make(&b, &a, &list), 0);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.alone_a, 0);
+	assert_int_equal(list.alone_b, 1);
+	pairing_fini(&list);
 	report_fini(&a);
 	report_fini(&b);
 }

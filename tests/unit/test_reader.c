@@ -538,6 +538,7 @@ static void each_field_of_the_file_header_is_judged(void **state)
 	walk(&w, data, sample.size, 1);
 	assert_whole(&w);
 	assert_int_equal(w.reader.header.minor, 7);
+	assert_int_equal(w.reader.header.compatible, 0xFF);
 
 	data[60] ^= 1;
 	assert_int_equal(refusal(data, sample.size), BST_HEADER_DAMAGED);

@@ -342,6 +342,59 @@ static void checkpoints_are_set_apart(void **state)
 }
 
 /* Thermal throttling, a growing cache: no step differs much from the one before. */
+/* Three kernels, the last as long as is said; all else takes 26 us. */
+static void step_of(struct run *r, uint64_t last_ns)
+{
+	kernels(r, 0, 2);
+	kernel(r, 2, last_ns);
+}
+
+/* Steps of 26 us and 1 to 100 us more, in a mixed order: half of them are within 25 us of the median. */
+static void what_is_usual_depends_on_how_much_steps_differ(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 100; i++)
+		step_of(&r, (1 + i * 37 % 100) * US);
+	step_of(&r, 250 * US); /* within eight deviations of wide steps */
+	step_of(&r, 50 * US);
+	assert_true(find(&r));
+	assert_int_equal(r.steps.outlier_count, 0);
+	assert_int_equal(r.steps.count, 101);
+	assert_int_equal(r.steps.low_ns, (26 + 11) * US);
+	assert_int_equal(r.steps.high_ns, (26 + 91) * US);
+	end(&r);
+	begin(&r);
+	for (unsigned i = 0; i < 100; i++)
+		step_of(&r, (50 + i * 37 % 5) * US);
+	step_of(&r, 250 * US); /* the same step among steady ones */
+	step_of(&r, 50 * US);
+	step_of(&r, 50 * US);
+	assert_true(find(&r));
+	assert_int_equal(r.steps.outlier_count, 1);
+	end(&r);
+}
+
+/* A good step between slow ones does not end it; five in a row do. */
+static void warm_up_lasts_until_steps_are_usual_in_a_row(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 12; i++)
+		step_of(&r, i % 3 == 1 ? 50 * US : 900 * US);
+	for (unsigned i = 0; i < 100; i++)
+		step_of(&r, 50 * US);
+	assert_true(find(&r));
+	assert_int_equal(r.steps.warmup_count, 12);
+	assert_int_equal(r.steps.count, 99);
+	assert_int_equal(r.steps.outlier_count, 0);
+	end(&r);
+}
+
 static void a_step_time_that_drifts(void **state)
 {
 	struct run r;
@@ -661,6 +714,8 @@ int main(void)
 		cmocka_unit_test(slow_first_steps_are_warm_up),
 		cmocka_unit_test(a_kernel_twice_in_each_round),
 		cmocka_unit_test(checkpoints_are_set_apart),
+		cmocka_unit_test(what_is_usual_depends_on_how_much_steps_differ),
+		cmocka_unit_test(warm_up_lasts_until_steps_are_usual_in_a_row),
 		cmocka_unit_test(a_step_time_that_drifts),
 		cmocka_unit_test(grids_that_follow_the_sequence_length),
 		cmocka_unit_test(two_models_interleaved_on_two_streams),

@@ -1,4 +1,5 @@
-/* What must hold for any timeline: random ones, as a program could leave them, some thousand. Seeded: BOUNDSHIM_TEST_SEED. */
+/* What must hold for any timeline: random ones, as a program could leave them, some thousand. Seeded: BOUNDSHIM_TEST_SEED;
+ * BOUNDSHIM_TEST_ROUNDS makes it fewer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +13,12 @@
 #include "tests/unit/trace_image.h"
 
 #define US UINT64_C(1000)
-#define ROUNDS 1500
 #define STEPS 24
 #define EVENTS 1024
 #define KERNELS 5
+
+/* Timelines of the first test; the others take a third. */
+static unsigned rounds = 1500;
 
 struct timeline {
 	struct builder_call call[EVENTS];
@@ -195,7 +198,7 @@ static void leaves_fill_the_window_and_none_is_negative(void **state)
 	struct report report;
 
 	(void)state;
-	for (unsigned round = 0; round < ROUNDS; round++) {
+	for (unsigned round = 0; round < rounds; round++) {
 		make(&t, 1 + round % 2);
 		analyze(&t, &report);
 		for (size_t i = 0; i < report.processes[0].device_count; i++) {
@@ -213,7 +216,7 @@ static void names_of_streams_change_nothing(void **state)
 	struct report before, after;
 
 	(void)state;
-	for (unsigned round = 0; round < ROUNDS / 3; round++) {
+	for (unsigned round = 0; round < rounds / 3; round++) {
 		make(&t, 2);
 		analyze(&t, &before);
 		for (size_t i = 0; i < t.runs; i++)
@@ -235,7 +238,7 @@ static void the_origin_of_time_changes_nothing(void **state)
 	struct report before, after;
 
 	(void)state;
-	for (unsigned round = 0; round < ROUNDS / 3; round++) {
+	for (unsigned round = 0; round < rounds / 3; round++) {
 		uint64_t shift = random_below(400000000 * US);
 
 		make(&t, 2);
@@ -260,7 +263,7 @@ static void an_operation_of_another_device_changes_nothing(void **state)
 	struct report before, after;
 
 	(void)state;
-	for (unsigned round = 0; round < ROUNDS / 3; round++) {
+	for (unsigned round = 0; round < rounds / 3; round++) {
 		uint64_t begin;
 
 		make(&t, 1);
@@ -288,7 +291,7 @@ static void an_idle_program_is_idle_in_idle_leaves(void **state)
 	struct report report;
 
 	(void)state;
-	for (unsigned round = 0; round < ROUNDS / 3; round++) {
+	for (unsigned round = 0; round < rounds / 3; round++) {
 		const struct window *w;
 
 		make(&t, 1);
@@ -314,6 +317,8 @@ int main(void)
 		cmocka_unit_test(an_idle_program_is_idle_in_idle_leaves),
 	};
 
+	if (getenv("BOUNDSHIM_TEST_ROUNDS"))
+		rounds = (unsigned)atoi(getenv("BOUNDSHIM_TEST_ROUNDS"));
 	random_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
