@@ -121,8 +121,8 @@ bool change_is_loading(const struct change *c, const struct stretch_call *call)
 	const struct stretch_op *op = call->op == STRETCH_NONE ? NULL : &c->stretch->op[call->op];
 
 	return op && op->is_copy && op->copy_kind == BST_ENUM_COPY_KIND_HOST_TO_DEVICE &&
-	       call->host_ns >= fmax(LOADING_LEAST_NS,
-				     LOADING_SHARE * c->scene->device->whatif.base_ns);
+	       call->host_ns >=
+		       fmax(LOADING_LEAST_NS, LOADING_SHARE * c->scene->device->whatif.base_ns);
 }
 
 /*
@@ -149,9 +149,9 @@ void change_prefetch(struct change *c)
 		c->touched++;
 		c->touched_ns += call->host_ns;
 		change_name_call(c, call);
-		change_limit_call(call, call->own_ns,
-				  change_pick(c, QUEUE_BEST * unit, QUEUE_LIKELY * unit,
-					      fmax(QUEUE_WORST * unit,
-						   QUEUE_WORST_SHARE * call->host_ns)));
+		change_limit_call(
+			call, call->own_ns,
+			change_pick(c, QUEUE_BEST * unit, QUEUE_LIKELY * unit,
+				    fmax(QUEUE_WORST * unit, QUEUE_WORST_SHARE * call->host_ns)));
 	}
 }

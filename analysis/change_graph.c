@@ -43,7 +43,6 @@
 /* The run of calls that one graph takes the place of. */
 struct segment {
 	uint32_t first; /* call; NONE = none is open */
-	size_t step;
 };
 
 /* What capture records. */
@@ -142,6 +141,20 @@ static void make_node(const struct change *c, struct stretch_op *op, bool first)
 	op->dep_ns = fmin(op->dep_ns, node);
 }
 
+/*
+ * A step of fewer operations is most likely one of several equal layers, as which a model without a
+ * mark between its passes looks: the program's own step, and its graph, has several of them.
+ */
+#define GRAPH_LEAST 16
+
+static size_t steps_of_graph(const struct change *c)
+{
+	size_t steps = c->stretch->mark_count > 1 ? c->stretch->mark_count - 1 : 1;
+	size_t each = c->stretch->op_count / steps;
+
+	return c->bound == BOUND_WORST || !each ? 1 : (GRAPH_LEAST + each - 1) / each;
+}
+
 /* What is captured: everything that can be, or all of that but the optimizer. */
 struct scope {
 	bool model; /* without the optimizer */
@@ -151,12 +164,13 @@ struct scope {
 static void capture(struct change *c, const struct scope *scope)
 {
 	struct stretch *s = c->stretch;
-	struct segment open = {STRETCH_NONE, 0};
+	struct segment open = {STRETCH_NONE};
+	size_t many = steps_of_graph(c);
 
 	c->rewired = true;
 	for (uint32_t i = 0; i < s->call_count; i++) {
 		struct stretch_call *call = &s->call[i];
-		bool begins = scope->loop[scope->step[i]] == i;
+		bool begins = scope->loop[scope->step[i]] == i && scope->step[i] % many == 0;
 
 		if (!is_captured(s, call) || (scope->model && of_optimizer(c, call))) {
 			open.first = STRETCH_NONE;

@@ -87,7 +87,7 @@ static void fuse_passes(struct change *c, unsigned p)
 #define LIST_WORST 1.0
 #define LIST_TENSORS 30
 #define LIST_HOST_BEST 0.5 /* of an eager operation: one call for all lists */
-#define SMALL_NS 50000.0 /* on a larger tensor launching is not what takes the time */
+#define SMALL_NS 50000.0   /* on a larger tensor launching is not what takes the time */
 
 struct run {
 	uint32_t begin, end; /* operations */

@@ -73,11 +73,12 @@ void change_sync(struct change *c)
 		change_unwait(call);
 		if (op && c->bound == BOUND_BEST)
 			change_remove_op(c, op);
-		change_limit_call(call,
-				  op ? change_pick(c, 0, ASYNC_CALL_NS / 2, ASYNC_CALL_NS)
-				     : change_pick(c, 0, 0, call->own_ns),
-				  /* the operation that asked for the value goes with it */
-				  fmax(call->host_ns - change_pick(c, op ? c->scene->unit_ns : 0, 0, 0), 0));
+		change_limit_call(
+			call,
+			op ? change_pick(c, 0, ASYNC_CALL_NS / 2, ASYNC_CALL_NS)
+			   : change_pick(c, 0, 0, call->own_ns),
+			/* the operation that asked for the value goes with it */
+			fmax(call->host_ns - change_pick(c, op ? c->scene->unit_ns : 0, 0, 0), 0));
 	}
 }
 

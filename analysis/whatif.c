@@ -71,7 +71,9 @@ static void look_at_names(struct scene *scene)
 		scene->python |=
 			name && kernel_name_has(name, "at::native|c10::|^triton_|at_cuda_detail");
 		scene->training |=
-			name && kernel_name_has(name, "backward|Backward|bprop|dgrad|wgrad|multi_tensor_apply");
+			name &&
+			kernel_name_has(name,
+					"backward|Backward|bprop|dgrad|wgrad|multi_tensor_apply");
 	}
 }
 
@@ -242,7 +244,8 @@ bool whatif_worth(const struct whatif *w, enum change_kind kind)
 	const struct change_report *change = &w->change[kind];
 
 	return change->known && (change->step.value <= (1 - WHATIF_WORTH) * w->base_ns ||
-				 change->step.low <= (1 - 2 * WHATIF_WORTH) * w->base_ns);
+				 (change->step.value < w->base_ns &&
+				  change->step.low <= (1 - 2 * WHATIF_WORTH) * w->base_ns));
 }
 
 bool whatif_fuse_is_compiled(const struct whatif *w)

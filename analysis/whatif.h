@@ -22,7 +22,7 @@
 void whatif_fill(const struct stretch *stretch, const struct vocabulary *vocabulary,
 		 struct device_report *device);
 
-/* Does the change save enough, likely or at best by a good deal? */
+/* Does the change save enough, likely, or at best by a good deal and likely something? */
 bool whatif_worth(const struct whatif *whatif, enum change_kind kind);
 
 /* Does compiling bring as much as fusing alone, so that one advice is enough? */

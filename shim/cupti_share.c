@@ -473,18 +473,19 @@ EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFu
 	return CUPTI_SUCCESS;
 }
 
-/* Kinds that we record are on already. What was recorded before goes its way first: it is none of the application's. */
-EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+/*
+ * Kinds that we record are on already. What was recorded before goes its way first: it is none of the application's. `switch_on` is the
+ * function by which it asked.
+ */
+static CUptiResult enable(CUpti_ActivityKind kind, __typeof__(&cuptiActivityEnable) switch_on)
 {
 	CUptiResult result = CUPTI_SUCCESS;
 
-	if (!is_shared() || (unsigned)kind >= KINDS)
-		PASS(cuptiActivityEnable, kind);
 	if (!any(&session_kinds))
 		tracer_cupti()->cuptiActivityFlushAll(0);
 	pthread_mutex_lock(&lock);
 	if (!tracer_wants_kind(kind))
-		result = tracer_cupti()->cuptiActivityEnable(kind);
+		result = switch_on(kind);
 	if (result == CUPTI_SUCCESS) {
 		put(&kinds, (unsigned)kind, true);
 		put(&session_kinds, (unsigned)kind, true);
@@ -492,6 +493,24 @@ EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	}
 	pthread_mutex_unlock(&lock);
 	return result;
+}
+
+EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	if (!is_shared() || (unsigned)kind >= KINDS)
+		PASS(cuptiActivityEnable, kind);
+	return enable(kind, tracer_cupti()->cuptiActivityEnable);
+}
+
+/* The same, and records of what is there already. Of the kinds that we record there is nothing to tell. */
+EXPORT CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
+{
+	__typeof__(&cuptiActivityEnable) real =
+		(__typeof__(&cuptiActivityEnable))real_of("cuptiActivityEnableAndDump");
+
+	if (!is_shared() || !real || (unsigned)kind >= KINDS)
+		PASS(cuptiActivityEnableAndDump, kind);
+	return enable(kind, real);
 }
 
 static CUptiResult disable(CUpti_ActivityKind kind)
@@ -517,13 +536,33 @@ EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 	return result;
 }
 
+/*
+ * One context only: kinds that we record stay on in all, and the application gets them of all. Of the others the context's setting is
+ * its own affair.
+ */
+EXPORT CUptiResult cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind)
+{
+	if (is_shared() && tracer_wants_kind(kind))
+		return cuptiActivityEnable(kind);
+	if (is_shared() && (unsigned)kind < KINDS) {
+		put(&session_kinds, (unsigned)kind, true);
+		put(&ever_kinds, (unsigned)kind, true);
+	}
+	PASS(cuptiActivityEnableContext, context, kind);
+}
+
+EXPORT CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind)
+{
+	if (is_shared() && tracer_wants_kind(kind))
+		return cuptiActivityDisable(kind);
+	PASS(cuptiActivityDisableContext, context, kind);
+}
+
 /* All that was recorded until now is with the application when this returns. */
-EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
+static CUptiResult flush(uint32_t flag)
 {
 	CUptiResult result;
 
-	if (!is_shared())
-		PASS(cuptiActivityFlushAll, flag);
 	result = tracer_cupti()->cuptiActivityFlushAll(flag);
 	if (!atomic_load(&request) || !await_delivery())
 		return result;
@@ -536,6 +575,21 @@ EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
 		put_all(&session_kinds, KINDS, false);
 	end_delivery();
 	return result;
+}
+
+EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+	if (!is_shared())
+		PASS(cuptiActivityFlushAll, flag);
+	return flush(flag);
+}
+
+/* Context and stream are ignored by CUPTI too. */
+EXPORT CUptiResult cuptiActivityFlush(CUcontext context, uint32_t stream, uint32_t flag)
+{
+	if (!is_shared())
+		PASS(cuptiActivityFlush, context, stream, flag);
+	return flush(flag);
 }
 
 EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream,

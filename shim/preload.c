@@ -4,6 +4,8 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -20,9 +22,10 @@ const char *boundshim_version(void);
 
 /*
  * The driver and NVTX load the library that these variables name: so kernels of programs that we cannot hook (static cudart, JAX)
- * are seen, and NVTX ranges. Variables that are set belong to another tool and stay.
+ * are seen, and NVTX ranges. Variables that are set belong to another tool and stay. Tools that set them themselves do not start
+ * where they find ours (Nsight Compute 2025.3), which a shell before them may have passed on.
  */
-static void ask_to_be_loaded(void)
+static void ask_to_be_loaded(bool wanted)
 {
 	static const char *const variables[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"};
 	Dl_info self;
@@ -30,8 +33,28 @@ static void ask_to_be_loaded(void)
 	if (!dladdr((void *)(uintptr_t)&boundshim_version, &self) || !self.dli_fname ||
 	    self.dli_fname[0] != '/')
 		return;
-	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
-		setenv(variables[i], self.dli_fname, 0);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *set = getenv(variables[i]);
+
+		if (wanted)
+			setenv(variables[i], self.dli_fname, 0);
+		else if (set && strcmp(set, self.dli_fname) == 0)
+			unsetenv(variables[i]);
+	}
+}
+
+/* One of NVIDIA's tools, or a program that one has started. */
+static bool is_under_tool(void)
+{
+	static const char *const tools[] = {"ncu", "nsys", "compute-sanitizer"};
+	const char *preload = getenv("LD_PRELOAD");
+
+	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
+		if (strcmp(program_invocation_short_name, tools[i]) == 0)
+			return true;
+	/* what Nsight Compute gives its programs, then what it and others preload */
+	return getenv("NV_TPS_LAUNCH_TOKEN") ||
+	       (preload && (strstr(preload, "TreeLauncher") || strstr(preload, "ToolsInjection")));
 }
 
 __attribute__((constructor)) static void loaded(void)
@@ -45,7 +68,7 @@ __attribute__((constructor)) static void loaded(void)
 		return;
 	}
 	session_prepare();
-	ask_to_be_loaded();
+	ask_to_be_loaded(!is_under_tool());
 }
 
 /* Called by the driver once, inside cuInit, where CUDA_INJECTION64_PATH names us. 1 = fine. */

@@ -11,7 +11,10 @@ static const struct {
 	const char *library; /* what its file name begins with */
 	const char *name;
 } rivals[] = {
-	{"libproton.so", "Proton (libproton.so)"}, /* Triton 3.6: an exception in its start() */
+	{"libproton.so", "Proton"}, /* Triton 3.6: an exception in its start() */
+	/* in each program that they start: Nsight Compute, compute-sanitizer; Nsight Systems */
+	{"libTreeLauncherTargetInjection.so", "Nsight Compute or compute-sanitizer"},
+	{"libToolsInjection", "Nsight Systems"},
 };
 
 static int find(struct dl_phdr_info *info, size_t size, void *data)

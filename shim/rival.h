@@ -1,6 +1,6 @@
 /*
- * Profilers inside the program that look CUPTI up by handle, so that it cannot be shared with them (cupti_share.h), and that fail,
- * and their program with them, where CUPTI has a user. They are told by the libraries that they are loaded as.
+ * Profilers that look CUPTI up by handle, so that it cannot be shared with them (cupti_share.h), and that fail, perhaps their program
+ * with them, where CUPTI has a user. They are told by the libraries that they are loaded as.
  */
 #ifndef RIVAL_H
 #define RIVAL_H

@@ -355,18 +355,13 @@ static void set_attributes(void)
 		cupti.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
 }
 
-static void give_way_to(const char *rival)
-{
-	snprintf(reason, sizeof(reason), "left to %s, which cannot share it", rival);
-}
-
 static enum tracer_state begin(const char *wanted_library)
 {
 	const char *rival = rival_loaded();
 	CUptiResult result;
 
 	if (rival) {
-		give_way_to(rival);
+		snprintf(reason, sizeof(reason), "left to %s, which cannot share it", rival);
 		return TRACER_TAKEN;
 	}
 	if (cupti_load(&cupti, wanted_library, reason, sizeof(reason)) != 0)
@@ -463,6 +458,9 @@ void tracer_flush(bool forced)
 
 	if (tracer_state() != TRACER_ON)
 		return;
+	/* at the end of our window the program's own profiler goes on: records without an end are not for it */
+	if (atomic_load(&stopped) && share_wants_buffers())
+		forced = false;
 	result = cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 	if (result != CUPTI_SUCCESS)
 		degrade("cuptiActivityFlushAll", result, "device times may be missing");
@@ -597,21 +595,23 @@ void tracer_stop(void)
 	disable_callbacks();
 }
 
-/* Its records and callbacks end here. What CUPTI still holds comes back as long as nobody registers other functions. */
-void tracer_give_way(struct output *output)
+/*
+ * To leave CUPTI now would not help it: Proton, which brings a libcupti of its own, was refused even after cuptiUnsubscribe on ours
+ * (H200, driver 580, 13.0 beside Triton's 12.8), and cuptiFinalize is no way out of a program that runs.
+ */
+void tracer_notice_rival(void)
 {
 	const char *rival = tracer_state() == TRACER_ON ? rival_came() : NULL;
 
-	if (!rival)
+	if (!rival || *reason)
 		return;
-	tracer_flush(false);
-	tracer_drain(output);
-	tracer_stop();
-	sampler_end();
-	cupti.cuptiUnsubscribe(subscriber);
-	give_way_to(rival);
-	log_line("CUPTI is %s: from here on device times are not recorded", reason);
-	set_state(TRACER_TAKEN);
+	snprintf(
+		reason, sizeof(reason),
+		"%s came after it and will be refused: BOUNDSHIM_CUPTI_YIELD=1 leaves CUPTI to it, and so does "
+		"loading it before CUDA is used",
+		rival);
+	log_line("CUPTI has one user: %s", reason);
+	atomic_fetch_add_explicit(&news, 1, memory_order_relaxed);
 }
 
 void tracer_watch(uint64_t launches, bool at_end)

@@ -46,11 +46,8 @@ void tracer_drain(struct output *output);
 /* Stops callbacks and activities without finalizing CUPTI. Writer thread. */
 void tracer_stop(void);
 
-/*
- * Leaves CUPTI to a profiler inside the program that came after us and cannot share it (rival.h), if there is one: the state is then
- * TRACER_TAKEN. Writer thread.
- */
-void tracer_give_way(struct output *output);
+/* Says so, once, if a profiler came into the program that cannot share CUPTI with us (rival.h). Writer thread. */
+void tracer_notice_rival(void);
 
 /*
  * So many launches were seen by CUPTI's callbacks and succeeded, `at_end` after the last flush: if none of the later ones came with a

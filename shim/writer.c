@@ -274,7 +274,7 @@ static void *writer_main(void *unused)
 		now = host_now();
 		drain_rings();
 		tracer_drain(out);
-		tracer_give_way(out);
+		tracer_notice_rival();
 		sampler_tend();
 		if (now - clocked >= CLOCK_NS) {
 			clocked = now;

@@ -7,6 +7,7 @@
  *   clock=1     it registers a clock of its own, twice as fast and from 0, before its first session
  *   twice=1     a second subscriber is refused
  *   finalize=1  it calls cuptiFinalize after each session
+ *   older=1     it asks context by context, with dumps, and flushes by the deprecated function
  *   threads=N   launching threads [1]
  */
 #include <cuda_runtime_api.h>
@@ -144,17 +145,31 @@ static void begin(int argc, char **argv)
 	TRY(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API,
 				CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000));
 	TRY(cuptiActivityRegisterCallbacks(requested, completed));
-	for (size_t i = 0; i < KINDS; i++)
-		TRY(cuptiActivityEnable(kinds[i]));
+	for (size_t i = 0; i < KINDS; i++) {
+		if (app_option(argc, argv, "older", 0))
+			TRY(i % 2 ? cuptiActivityEnableAndDump(kinds[i])
+				  : cuptiActivityEnableContext(NULL, kinds[i]));
+		else
+			TRY(cuptiActivityEnable(kinds[i]));
+	}
+	if (app_option(argc, argv, "older", 0))
+		TRY(cuptiActivityFlushPeriod(10));
 }
 
 static void end(int argc, char **argv)
 {
 	size_t dropped = 0;
 
-	for (size_t i = 0; i < KINDS; i++)
-		TRY(cuptiActivityDisable(kinds[i]));
-	TRY(cuptiActivityFlushAll(0));
+	if (app_option(argc, argv, "older", 0)) {
+		for (size_t i = 0; i < KINDS; i++)
+			TRY(i % 2 ? cuptiActivityDisable(kinds[i])
+				  : cuptiActivityDisableContext(NULL, kinds[i]));
+		TRY(cuptiActivityFlush(NULL, 0, 0));
+	} else {
+		for (size_t i = 0; i < KINDS; i++)
+			TRY(cuptiActivityDisable(kinds[i]));
+		TRY(cuptiActivityFlushAll(0));
+	}
 	TRY(cuptiEnableCallback(0, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API,
 				CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000));
 	TRY(cuptiUnsubscribe(subscriber));

@@ -11,15 +11,15 @@ need_sim("by_handle", "launch_loop", "play")
 need("gcc")
 
 
-def proton():
-    """A library of the name that Proton is known by."""
-    where = folder("proton")
-    (where / "proton.c").write_text("int proton;\n")
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", where / "libproton.so", where / "proton.c"], check=True)
-    return where / "libproton.so"
+def tool(name):
+    """A library of the name that a profiler is known by."""
+    where = folder("library")
+    (where / "nothing.c").write_text("int nothing_of_theirs;\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", where / name, where / "nothing.c"], check=True)
+    return where / name
 
 
-PROTON = proton()
+PROTON = tool("libproton.so")
 
 
 def compare(*options, library=None, **env):
@@ -71,11 +71,42 @@ def proton_is_given_way_to_before_it_starts():
     same_calls(trace, result.truth(), "hooks")
 
 
-def proton_is_given_way_to_when_it_comes_later():
-    result = compare("late=1", "pause=1000", library=PROTON).says(1, "Proton")
-    trace = hooks_are_there(result, 1200)
-    equal(trace.meta["cupti.state"], "taken", "cupti.state")
-    equal(len(trace["run"]), 400, "kernels until it came")
+def proton_that_comes_later_is_told_of():
+    """It is refused CUPTI, as nothing that we could do in a running program would give it that: said before, and how to help it."""
+    result = run("by_handle", "late=1", "pause=1000", env={"BY_HANDLE_LIBRARY": PROTON}).says(1, "Proton")
+    equal((result.status, result.out), (3, "refused: 39\n"), "status and output")
+    trace = hooks_are_there(result, 400)
+    equal((trace.meta["cupti.state"], len(trace["run"])), ("on", 400), "cupti.state, kernels")
+    check("BOUNDSHIM_CUPTI_YIELD" in trace.meta["cupti.reason"], trace.meta["cupti.reason"])
+
+
+def nvidias_tools_find_nothing_of_ours_set():
+    """As Nsight Compute is started: a shell script, the tool, its helpers, the program, all with our preload."""
+    where = folder("tool")
+    for name in ("ncu", "nsys", "compute-sanitizer", "program"):
+        shutil.copy("/usr/bin/env", where / name)
+    (where / "script").write_text('#!/bin/sh\nexec "$@"\n')
+    (where / "script").chmod(0o755)
+    for name in ("ncu", "nsys", "compute-sanitizer"):
+        out = run(where / "script", where / name).out
+        check("INJECTION64" not in out, f"{name} finds: {out}")
+        # what it starts, told by what the tool gives it
+        for variable in (("NV_TPS_LAUNCH_TOKEN", "Interactive"), ("LD_PRELOAD", f"{SHIM}:{tool('libTreeLauncherTargetInjection.so')}"),
+                         ("LD_PRELOAD", f"{tool('libToolsInjectionProxy64.so')}:{SHIM}")):
+            out = run(where / "script", where / name, f"{variable[0]}={variable[1]}", where / "program").out
+            check("INJECTION64" not in out, f"under {name}, {variable[0]}: {out}")
+    check("CUDA_INJECTION64_PATH" in run(where / "program").out, "a program of another name finds nothing")
+
+
+def cupti_is_left_to_nvidias_tools():
+    """Programs that they start have a library of theirs preloaded: CUPTI is not even asked."""
+    for name, words in (("libTreeLauncherTargetInjection.so", "Nsight Compute"), ("libToolsInjectionProxy64.so", "Nsight Systems")):
+        alone = run("launch_loop", "steps=50", preload=False)
+        result = as_alone(run("launch_loop", "steps=50", env={"LD_PRELOAD": f"{tool(name)}:{SHIM}"}), alone).says(1, words)
+        trace = result.trace().sound()
+        equal((trace.meta["cupti.state"], len(trace["run"]), result.truth().cupti), ("taken", 0, []), "cupti.state, kernels, calls of CUPTI")
+        check(words in trace.meta["cupti.reason"], trace.meta["cupti.reason"])
+        same_calls(trace, result.truth(), "hooks")
 
 
 def yielding_leaves_it_all():
@@ -100,5 +131,6 @@ def two_copies_are_one_tracer():
 
 
 main(one_that_came_first_has_cupti, records_that_another_took_are_missed, a_kernel_of_seconds_is_not_taken_for_it,
-     proton_is_given_way_to_before_it_starts, proton_is_given_way_to_when_it_comes_later,
+     proton_is_given_way_to_before_it_starts, proton_that_comes_later_is_told_of, nvidias_tools_find_nothing_of_ours_set,
+     cupti_is_left_to_nvidias_tools,
      yielding_leaves_it_all, two_copies_are_one_tracer)

@@ -43,6 +43,12 @@ def both_get_all_over_three_sessions():
     return alone.out.splitlines()[0]
 
 
+def every_function_that_asks_is_answered():
+    """cuptiActivityEnableContext, EnableAndDump, DisableContext, Flush, FlushPeriod."""
+    result, _ = compare("older=1")
+    recorded_whole(result, 7 * 400)
+
+
 def its_first_session_may_come_before_cuda():
     result, _ = compare("early=1")
     recorded_whole(result, 6 * 400)
@@ -123,6 +129,7 @@ def faults_reach_it_as_they_are():
         check("15" in result.out + result.err, result.out, result.err)
 
 
-main(both_get_all_over_three_sessions, its_first_session_may_come_before_cuda, a_long_session_comes_in_many_buffers,
+main(both_get_all_over_three_sessions, every_function_that_asks_is_answered,
+     its_first_session_may_come_before_cuda, a_long_session_comes_in_many_buffers,
      buffers_of_one_record_are_filled, a_second_subscriber_of_its_own_is_refused, what_it_finalizes_goes_on, threads_launch_at_once,
      it_has_cupti_alone_where_we_do_not_use_it, it_goes_on_after_our_window, a_clock_of_its_own_is_told, faults_reach_it_as_they_are)

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 
-from lib import ROOT, check, equal, folder, main
+from lib import BUILD, ROOT, check, equal, folder, main
 
 sys.dont_write_bytecode = True
 loader = importlib.machinery.SourceFileLoader("whatif", str(ROOT / "scripts/whatif"))
@@ -30,7 +30,7 @@ elif "--only" in sys.argv:
     open(os.path.join(os.environ["BOUNDSHIM_OUT"], "x.bst"), "w").write("trace")
 else:
     print("words of a library")
-    after = {"good": 100, "wrong": 190, "batch": 200}[sys.argv[1]]
+    after = {"wrong": 190, "batch": 200}.get(sys.argv[1], 100)
     print(json.dumps({"before": [200] * 9, "after": [after] * 8 + [1000]}))
 """
 REPORT = """#!/usr/bin/env python3
@@ -83,8 +83,8 @@ def a_table_of_all_pairs_comes_out():
 
 def shards_are_parts_that_merge():
     where = folder("whatif")
-    (where / "pairs.py").write_text(PAIRS.replace('("ends"', '("good"').replace('("nothing", "no-sync"', '("good", "cuda-graphs"')
-                                    .replace('("hangs"', '("good"').replace('("wrong"', '("good"'))
+    (where / "pairs.py").write_text(PAIRS.replace('("ends"', '("good2"').replace('("nothing", "no-sync"', '("good3", "cuda-graphs"')
+                                    .replace('("hangs"', '("good4"').replace('("wrong"', '("good5"'))
     (where / "report").write_text(REPORT)
     (where / "report").chmod(0o755)
     common = [ROOT / "scripts/whatif", "--pairs", where / "pairs.py", "--boundshim", where / "report", "--shim", ""]
@@ -96,6 +96,9 @@ def shards_are_parts_that_merge():
                            str(where / "all")], capture_output=True, text=True, timeout=60)
     equal(done.returncode, 0, f"exit status ({done.stderr})")
     check("6 of 6 inside their interval" in done.stdout, done.stdout)
+    done = subprocess.run([*map(str, common), "--merge", str(where / "1/whatif.json"), str(where / "1/whatif.json"), "--output",
+                           str(where / "twice")], capture_output=True, text=True, timeout=60)
+    check("3 of 3 inside their interval" in done.stdout, f"a pair measured twice counts once: {done.stdout}")
 
 
 def every_pair_names_an_advice_that_exists():
@@ -110,5 +113,17 @@ def every_pair_names_an_advice_that_exists():
     return f"{len(pairs)} pairs, {len({pair['change'] for pair in pairs})} kinds of change"
 
 
+def what_was_measured_on_an_h200_is_still_predicted():
+    """The table in the repository, and those of its traces that are kept there, by this analyzer."""
+    where = folder("again")
+    done = subprocess.run([ROOT / "scripts/whatif", "--merge", ROOT / "samples/whatif/h200/whatif.json", "--again", "--boundshim",
+                           BUILD / "boundshim", "--output", where], capture_output=True, text=True, timeout=100)
+    equal(done.returncode, 0, f"exit status: {done.stdout}{done.stderr}")
+    summary = json.loads((where / "whatif.json").read_text())["summary"]
+    check(summary["measured"] >= 12, "fewer than 12 changes")
+    equal((where / "whatif.txt").read_text(), (ROOT / "samples/whatif/h200/whatif.txt").read_text(), "the table")
+    return f"{summary['measured']} changes, median error {summary['median_error']:.1%}, largest {summary['largest_error']:.1%}"
+
+
 main(the_measured_speedup_is_the_median_of_neighbours, an_interval_holds_what_it_meets, a_table_of_all_pairs_comes_out,
-     shards_are_parts_that_merge, every_pair_names_an_advice_that_exists)
+     shards_are_parts_that_merge, every_pair_names_an_advice_that_exists, what_was_measured_on_an_h200_is_still_predicted)

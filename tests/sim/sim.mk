@@ -136,6 +136,10 @@ $(SIM_APPS_OUT)/caller12.so: $(SIM_APPS_DIR)caller.c $(SIM_OUT)/libcudart.so.12 
 $(SIM_APPS_OUT)/caller13.so: $(SIM_APPS_DIR)caller.c $(SIM_OUT)/libcudart.so.13 | $(SIM_APPS_OUT)
 	$(SIM_CC) $(SIM_APP_FLAGS) -fPIC -shared -DCALLER=13 -o $@ $< $(SIM_RPATH) $(SIM_OUT)/libcudart.so.13
 
+# Of the driver API alone.
+$(SIM_APPS_OUT)/contexts: $(SIM_APPS_DIR)contexts.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcuda.so.1 | $(SIM_APPS_OUT)
+	$(SIM_CC) $(SIM_APP_FLAGS) -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) $(SIM_OUT)/libcuda.so.1 -ldl
+
 # Calls CUPTI itself, through the dynamic linker, as libtorch_cpu does.
 $(SIM_APPS_OUT)/profiler: $(SIM_APPS_DIR)profiler.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcudart.so.13 $(SIM_OUT)/libcupti.so.13 | $(SIM_APPS_OUT)
 	$(SIM_CC) $(SIM_APP_FLAGS) -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) $(SIM_OUT)/libcudart.so.13 $(SIM_OUT)/libcupti.so.13 -ldl

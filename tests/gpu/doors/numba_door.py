@@ -2,7 +2,10 @@
 import hashlib
 
 import numpy as np
-from numba import cuda
+
+if not hasattr(np, "row_stack"):
+    np.row_stack = np.vstack  # numba-cuda 0.30 asks for it, NumPy 2.5 has it no more
+from numba import cuda  # noqa: E402
 
 
 @cuda.jit
