@@ -280,13 +280,15 @@ def svg():
         corner = (peaks[pipe] / memory, peaks[pipe])
         out += [line(at(*corner), at(10**x1, peaks[pipe]), "#333", 'stroke-width="1.5"'),
                 text(at(10**x1, 1e12)[0], at(1, peaks[pipe])[1] - 6, f"{words}: {flops(peaks[pipe])}", "end")]
-    out.append(text(at(0.09, 1e12)[0], at(1, memory * 0.2)[1], f"memory: {rate(memory)}", "start"))
-    for k in chains():
+    out.append(text(at(0.25, 1e12)[0], at(1, memory * 0.13)[1], f"memory: {rate(memory)}", "start"))
+    for i, k in enumerate(chains()):
         if not k["intensity"] or not k["flops_per_s"]:
             continue
         x, y = at(k["intensity"], k["flops_per_s"])
-        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colors.get(k["leaf"], "#777")}"/>', text(x + 8, y + 14, f"k = {k['k']}", "start", size=11)]
-    for i, (words, color) in enumerate((("bound by DRAM", colors["dram"]), ("bound by arithmetic", colors["compute"]), ("no unit over 60 %", "#777"))):
+        lower = 14 * (i % 2) if k["leaf"] == "compute" else 0
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colors.get(k["leaf"], "#777")}"/>',
+                text(x + 8, y + 16 + lower, f"k = {k['k']}", "start", size=11)]
+    for i, (words, color) in enumerate((("bound by DRAM", colors["dram"]), ("bound by arithmetic", colors["compute"]))):
         out += [f'<circle cx="{left + 16}" cy="{top + 10 + 18 * i}" r="5" fill="{color}"/>', text(left + 28, top + 14 + 18 * i, words, "start")]
     out += [text((left + width) / 2, height - 16, "FLOP for each byte of DRAM traffic, measured"), f'<text transform="translate(20,{height / 2}) rotate(-90)" '
             f'text-anchor="middle" fill="#333" font-size="12">FLOP/s</text>', "</svg>"]
