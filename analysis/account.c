@@ -15,33 +15,22 @@
 /* Kernel signatures with medians: 2.6 kB each. */
 #define QUANTILES_LIMIT 16384
 
-int account_init(struct account *a)
+/* Is `t` in intervals, of which `at` is the first that is not over? Lowers *until_ns to where that changes. */
+static bool lies_in(const struct interval *interval, size_t count, size_t at, uint64_t t,
+		    uint64_t *until_ns)
 {
-	a->now_ns = a->begin_ns;
-	a->past = malloc(PAST_GAPS * sizeof(*a->past));
-	a->kernel = calloc(a->label_count, sizeof(*a->kernel));
-	if (!a->past || !a->kernel) {
-		account_fini(a);
-		return -1;
-	}
-	a->whole.known = true;
-	for (size_t i = 0; i < a->steady_count; i++)
-		a->steady_window.window_ns += a->steady[i].end_ns - a->steady[i].begin_ns;
-	a->steady_window.known = a->steady_count > 0;
-	return 0;
-}
+	bool inside;
+	uint64_t change;
 
-void account_fini(struct account *a)
-{
-	for (size_t i = 0; a->kernel && i < a->label_count; i++) {
-		free(a->kernel[i].queue);
-		free(a->kernel[i].gap);
-	}
-	free(a->kernel);
-	free(a->past);
-	idle_pieces_fini(&a->pieces);
-	a->kernel = NULL;
-	a->past = NULL;
+	while (at < count && interval[at].end_ns <= t)
+		at++;
+	if (at == count)
+		return false;
+	inside = interval[at].begin_ns <= t;
+	change = inside ? interval[at].end_ns : interval[at].begin_ns;
+	if (change < *until_ns)
+		*until_ns = change;
+	return inside;
 }
 
 /* Time of [from, to) in intervals; *at is the first that is not over. `from` never goes back from
@@ -64,22 +53,78 @@ static uint64_t part_in(const struct interval *interval, size_t count, size_t *a
 	return part;
 }
 
-/* Time of [from, to) in the steady window. What lies in outliers is noted for its leaf. */
-static uint64_t steady_part(struct account *a, uint64_t from, uint64_t to, enum leaf leaf)
+static void look_ahead(struct account *a, uint64_t t)
+{
+	a->same_until_ns = UINT64_MAX;
+	a->now_steady =
+		-(uint64_t)lies_in(a->steady, a->steady_count, a->steady_at, t, &a->same_until_ns);
+	a->now_outlier = -(uint64_t)lies_in(a->outlier, a->outlier_count, a->outlier_at, t,
+					    &a->same_until_ns);
+}
+
+/* Where the steady window or an outlier begins or ends in between. */
+static uint64_t part_across(struct account *a, uint64_t from, uint64_t to, enum leaf leaf)
 {
 	struct interval span = {from, to};
 
-	if (a->outlier_count)
-		a->outlier_ns[leaf] += part_in(a->outlier, a->outlier_count, &a->outlier_at, &span);
+	uint64_t outlier = part_in(a->outlier, a->outlier_count, &a->outlier_at, &span);
+
+	a->outlier_ns[leaf] += outlier;
+	a->outlier_sum_ns += outlier;
+	look_ahead(a, to);
 	return part_in(a->steady, a->steady_count, &a->steady_at, &span);
 }
 
-static bool in_steady(const struct account *a, uint64_t t)
+/* Time of [from, to) in the steady window. What lies in outliers is noted for its leaf. `from` never
+ * goes back. */
+static inline uint64_t steady_part(struct account *a, uint64_t from, uint64_t to, enum leaf leaf)
 {
-	for (size_t i = a->steady_at; i < a->steady_count && a->steady[i].begin_ns <= t; i++)
-		if (t < a->steady[i].end_ns)
-			return true;
-	return false;
+	if (to > a->same_until_ns)
+		return part_across(a, from, to, leaf);
+	if (a->now_outlier) {
+		a->outlier_ns[leaf] += to - from;
+		a->outlier_sum_ns += to - from;
+	}
+	return (to - from) & a->now_steady;
+}
+
+int account_init(struct account *a)
+{
+	a->now_ns = a->begin_ns;
+	a->past = malloc(PAST_GAPS * sizeof(*a->past));
+	a->kernel = calloc(a->label_count, sizeof(*a->kernel));
+	if (!a->past || !a->kernel || range_times_init(&a->range, a->ranges, a->device)) {
+		account_fini(a);
+		return -1;
+	}
+	a->whole.known = true;
+	look_ahead(a, a->now_ns);
+	for (size_t i = 0; i < a->steady_count; i++)
+		a->steady_window.window_ns += a->steady[i].end_ns - a->steady[i].begin_ns;
+	a->steady_window.known = a->steady_count > 0;
+	return 0;
+}
+
+void account_fini(struct account *a)
+{
+	for (size_t i = 0; a->kernel && i < a->label_count; i++) {
+		free(a->kernel[i].queue);
+		free(a->kernel[i].gap);
+	}
+	free(a->kernel);
+	free(a->past);
+	range_times_fini(&a->range);
+	idle_pieces_fini(&a->pieces);
+	a->kernel = NULL;
+	a->past = NULL;
+}
+
+/* Of a time up to which all is accounted for. */
+static bool in_steady(struct account *a, uint64_t t)
+{
+	if (t >= a->same_until_ns)
+		look_ahead(a, t);
+	return a->now_steady != 0;
 }
 
 /* Idle time of the device before `t`. */
@@ -152,6 +197,19 @@ static enum leaf slice_leaf(const struct account *a, enum active_kind kind, uint
 	return several ? decide(&sum).leaf : label->decision.leaf;
 }
 
+/* Time in which the device is busy and nothing begins or ends. */
+struct busy_slice {
+	uint64_t begin_ns, end_ns;
+	uint64_t steady_ns; /* of it in the steady window */
+	enum active_kind kind;
+	enum leaf leaf;
+};
+
+static struct op_time *outlier_of(struct account *a, bool is_copy, uint32_t index)
+{
+	return is_copy ? &a->copy[index].outlier : &a->kernel[index].outlier;
+}
+
 /* Splits `part` ns of the steady window equally between the operations that lead; what does not
  * divide goes to the first. */
 static void share_out(struct account *a, enum active_kind kind, uint64_t begin, uint64_t part,
@@ -161,7 +219,6 @@ static void share_out(struct account *a, enum active_kind kind, uint64_t begin, 
 
 	if (among > 1)
 		part /= among;
-
 	for (unsigned i = 0; i < a->active_count; i++) {
 		struct active_op *op = &a->active[i];
 
@@ -175,18 +232,57 @@ static void share_out(struct account *a, enum active_kind kind, uint64_t begin, 
 	}
 }
 
+/* The same in outliers, to the nearest ns. */
+static void share_outlier(struct account *a, const struct busy_slice *slice, uint64_t part,
+			  unsigned among)
+{
+	for (unsigned i = 0; i < a->active_count; i++) {
+		const struct active_op *op = &a->active[i];
+
+		if (op->kind == slice->kind && op->from_ns <= slice->begin_ns)
+			outlier_of(a, op->kind == ACTIVE_COPY, op->index)->busy_ns +=
+				part / (among ? among : 1);
+	}
+}
+
+/* The same among the ranges that these operations were launched in, in the whole window too. */
+static void share_ranges(struct account *a, const struct busy_slice *slice, unsigned among)
+{
+	uint64_t whole = slice->end_ns - slice->begin_ns, steady = slice->steady_ns;
+	uint64_t whole_rest, steady_rest;
+
+	among = among ? among : 1;
+	whole_rest = whole % among;
+	steady_rest = steady % among;
+
+	for (unsigned i = 0; i < a->active_count; i++) {
+		const struct active_op *op = &a->active[i];
+
+		if (op->kind != slice->kind || op->from_ns > slice->begin_ns)
+			continue;
+		range_times_add(&a->range, op->range, slice->leaf, whole / among + whole_rest,
+				steady / among + steady_rest);
+		whole_rest = steady_rest = 0;
+	}
+}
+
 static void add_slice(struct account *a, uint64_t begin, uint64_t end)
 {
 	unsigned count[3] = {1, 1, 1};
 	bool alone = a->active_count == 1;
 	enum active_kind kind = alone ? a->active[0].kind : leading(a, begin, count);
 	enum leaf leaf = slice_leaf(a, kind, begin);
-	uint64_t part = steady_part(a, begin, end, leaf);
+	uint64_t outlier = a->outlier_sum_ns, part = steady_part(a, begin, end, leaf);
+	const struct busy_slice slice = {begin, end, part, kind, leaf};
 
 	a->whole.leaf_ns[leaf] += end - begin;
 	a->whole.busy_ns += end - begin;
 	if (kind != ACTIVE_COPY)
 		a->whole.kernel_ns += end - begin;
+	if (a->ranges)
+		share_ranges(a, &slice, count[kind]);
+	if (a->outlier_sum_ns > outlier)
+		share_outlier(a, &slice, a->outlier_sum_ns - outlier, count[kind]);
 	if (!part)
 		return;
 	a->steady_window.leaf_ns[leaf] += part;
@@ -236,11 +332,17 @@ static void run_busy(struct account *a, uint64_t to)
 static void add_host(struct host_parts *sum, const struct host_parts *parts, uint64_t part,
 		     uint64_t length)
 {
-	double share = length ? (double)part / (double)length : 0;
-	uint64_t blocked = (uint64_t)((double)parts->blocked_ns * share);
-	uint64_t preempted = (uint64_t)((double)parts->preempted_ns * share);
-	uint64_t unmeasured = (uint64_t)((double)parts->unmeasured_ns * share);
+	double share = (double)part / (double)length;
+	uint64_t blocked = parts->blocked_ns, preempted = parts->preempted_ns;
+	uint64_t unmeasured = parts->unmeasured_ns;
 
+	if (!part)
+		return;
+	if (part < length) {
+		blocked = (uint64_t)((double)blocked * share);
+		preempted = (uint64_t)((double)preempted * share);
+		unmeasured = (uint64_t)((double)unmeasured * share);
+	}
 	sum->blocked_ns += blocked;
 	sum->preempted_ns += preempted;
 	sum->unmeasured_ns += unmeasured;
@@ -283,19 +385,59 @@ static void note_stretch(struct account *a, enum leaf leaf, uint64_t begin_ns, u
 {
 	struct worst_gap worst = {begin_ns, duration_ns, GAP_AT_END, 0, gap->thread};
 
-	if (!duration_ns)
+	if (!duration_ns || !gap_count(&a->gap[leaf], duration_ns))
 		return;
 	if (gap->op) {
 		worst.before = gap->op->is_copy ? GAP_BEFORE_COPY : GAP_BEFORE_KERNEL;
 		worst.what = gap->op->is_copy ? gap->op->copy_kind : gap->op->signature;
 	}
-	gap_note(&a->gap[leaf], &worst);
+	gap_keep(&a->gap[leaf], &worst);
 }
 
-static void add_gap(struct account *a, const struct idle_gap *from)
+static uint32_t range_of(const struct launch *launch)
 {
-	uint64_t begin = from->begin_ns, sum = 0;
-	struct idle_gap withheld = *from, *gap = &withheld;
+	return launch ? launch->range_node : RANGE_OUTSIDE;
+}
+
+/* Idle time of which nothing is asked. */
+static void skip_gap(struct account *a, uint64_t end_ns)
+{
+	uint64_t part = steady_part(a, a->now_ns, end_ns, LEAF_UNKNOWN);
+
+	a->whole.leaf_ns[LEAF_UNKNOWN] += end_ns - a->now_ns;
+	a->steady_window.leaf_ns[LEAF_UNKNOWN] += part;
+	a->now_ns = end_ns;
+}
+
+/* The row for copies of this kind; beyond COPY_STATS kinds, the last one takes all. */
+static uint32_t copy_row(struct account *a, const struct op *op)
+{
+	unsigned i;
+
+	for (i = 0; i < a->copy_count; i++)
+		if (a->copy[i].kind == op->copy_kind && a->copy[i].source == op->source_kind &&
+		    a->copy[i].target == op->target_kind)
+			return i;
+	if (i == COPY_STATS)
+		return COPY_STATS - 1;
+	a->copy[i].kind = op->copy_kind;
+	a->copy[i].source = op->source_kind;
+	a->copy[i].target = op->target_kind;
+	return a->copy_count++;
+}
+
+/* What of a gap lies in the steady window and in outliers is charged to the operation that came late. */
+static void charge(struct account *a, const struct op *op, uint64_t steady_ns, uint64_t outlier_ns)
+{
+	uint32_t index = op->is_copy ? copy_row(a, op) : op->signature;
+
+	*(op->is_copy ? &a->copy[index].idle_ns : &a->kernel[index].idle_ns) += steady_ns;
+	outlier_of(a, op->is_copy, index)->idle_ns += outlier_ns;
+}
+
+static inline void add_gap(struct account *a, struct idle_gap *gap)
+{
+	uint64_t begin = gap->begin_ns, sum = 0, steady = 0, outlier = a->outlier_sum_ns;
 
 	if (a->shared)
 		gap->log = NULL; /* what looks idle may be another's work: unknown */
@@ -308,13 +450,19 @@ static void add_gap(struct account *a, const struct idle_gap *from)
 		uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns, piece->leaf);
 
 		add_idle_piece(a, piece, part, gap->log);
+		if (a->ranges)
+			range_times_add(&a->range, range_of(gap->launch), piece->leaf,
+					piece->end_ns - piece->begin_ns, part);
 		sum += part;
+		steady += part;
 		if (i + 1 < a->pieces.count && piece[1].leaf == piece->leaf)
 			continue;
 		note_stretch(a, piece->leaf, begin, sum, gap);
 		begin = piece->end_ns;
 		sum = 0;
 	}
+	if (gap->op && a->outlier_count)
+		charge(a, gap->op, steady, a->outlier_sum_ns - outlier);
 	a->idle_ns += gap->end_ns - gap->begin_ns;
 	a->now_ns = gap->end_ns;
 }
@@ -383,7 +531,7 @@ static void note_kernel(struct account *a, const struct issued_op *issued, uint6
 	stat->total_ns += op->end_ns - op->begin_ns;
 	stat->square_ns +=
 		(double)(op->end_ns - op->begin_ns) * (double)(op->end_ns - op->begin_ns);
-	q = quantile_of(a, &stat->gap);
+	q = a->plain ? NULL : quantile_of(a, &stat->gap);
 	if (q)
 		quantile_add(q, gap_ns);
 	if (!issued->launch || op->graph)
@@ -395,23 +543,6 @@ static void note_kernel(struct account *a, const struct issued_op *issued, uint6
 					: 0);
 }
 
-/* The row for copies of this kind; beyond COPY_STATS kinds, the last one takes all. */
-static uint32_t copy_row(struct account *a, const struct op *op)
-{
-	unsigned i;
-
-	for (i = 0; i < a->copy_count; i++)
-		if (a->copy[i].kind == op->copy_kind && a->copy[i].source == op->source_kind &&
-		    a->copy[i].target == op->target_kind)
-			return i;
-	if (i == COPY_STATS)
-		return COPY_STATS - 1;
-	a->copy[i].kind = op->copy_kind;
-	a->copy[i].source = op->source_kind;
-	a->copy[i].target = op->target_kind;
-	return a->copy_count++;
-}
-
 static void note_copy(struct account *a, const struct op *op, uint32_t row)
 {
 	a->copy[row].count++;
@@ -421,11 +552,13 @@ static void note_copy(struct account *a, const struct op *op, uint32_t row)
 
 /* Makes it active. A kernel waits for those of its stream that still run (programmatic dependent
  * launch). */
-static void activate(struct account *a, const struct op *op, uint32_t index)
+static void activate(struct account *a, const struct issued_op *issued, uint32_t index)
 {
+	const struct op *op = issued->op;
 	struct active_op active = {.end_ns = op->end_ns,
 				   .from_ns = op->begin_ns,
 				   .stream = op->stream,
+				   .range = range_of(issued->launch),
 				   .index = index,
 				   .kind = ACTIVE_COPY};
 
@@ -449,22 +582,29 @@ void account_add(struct account *a, const struct issued_op *issued)
 	const struct op *op = issued->op;
 	uint64_t gap_ns = 0;
 	uint32_t index;
+	bool steady;
 
 	if (op->begin_ns < a->now_ns)
 		return;
 	run_busy(a, op->begin_ns);
 	if (a->now_ns < op->begin_ns) {
 		gap_ns = op->begin_ns - a->now_ns;
-		add_gap_before(a, issued);
+		if (a->plain)
+			skip_gap(a, op->begin_ns);
+		else
+			add_gap_before(a, issued);
 	}
 	index = op->is_copy ? copy_row(a, op) : op->signature;
-	if (in_steady(a, op->begin_ns)) {
+	steady = in_steady(a, op->begin_ns);
+	if (a->ranges && issued->launch)
+		range_times_count(&a->range, issued->launch->range_serial, steady);
+	if (steady) {
 		if (op->is_copy)
 			note_copy(a, op, index);
 		else
 			note_kernel(a, issued, gap_ns);
 	}
-	activate(a, op, index);
+	activate(a, issued, index);
 	a->last_log = issued->log;
 	a->last_thread = issued->launch ? issued->launch->thread : 0;
 }
@@ -488,7 +628,9 @@ void account_finish(struct account *a, uint64_t end_ns)
 
 	run_busy(a, UINT64_MAX);
 	rest.begin_ns = a->now_ns;
-	if (rest.begin_ns < rest.end_ns)
+	if (a->plain)
+		skip_gap(a, end_ns);
+	else if (rest.begin_ns < rest.end_ns)
 		add_gap(a, &rest);
 	a->whole.window_ns = a->now_ns - a->begin_ns;
 	assert(sum_of(&a->whole) == a->whole.window_ns);

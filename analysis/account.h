@@ -8,6 +8,7 @@
 #include "gaps.h"
 #include "idle.h"
 #include "quantile.h"
+#include "range_times.h"
 #include "steps.h"
 
 /* Operations that a device runs at one time at most; CUDA's own limit is 128 grids. More are damage
@@ -24,17 +25,26 @@ struct signature_label {
 	struct measure geometry_bytes;       /* that a launch touches, by its name and grid */
 };
 
+/* Time of a kernel or copy, and of the device being idle before it. */
+struct op_time {
+	uint64_t busy_ns, idle_ns;
+};
+
 /* What happened with a kernel signature in the steady window. */
 struct kernel_stat {
 	uint64_t launches, graph_launches;
 	uint64_t total_ns, busy_ns;
 	double square_ns;             /* sum of the squares of its durations */
 	struct quantile *queue, *gap; /* ns; NULL until needed, or beyond QUANTILES_LIMIT */
+	uint64_t idle_ns;             /* of the device, before it */
+	struct op_time outlier;       /* the same in outliers */
 };
 
 struct copy_stat {
 	uint32_t kind, source, target; /* enum copy_kind, memory_kind */
 	uint64_t count, bytes, total_ns, exposed_ns;
+	uint64_t idle_ns; /* of the device, before it */
+	struct op_time outlier;
 };
 
 #define COPY_STATS 64
@@ -43,6 +53,7 @@ struct active_op {
 	uint64_t end_ns;
 	uint64_t from_ns; /* counts from here on: an earlier kernel of its stream goes before */
 	uint64_t stream;
+	uint32_t range; /* node */
 	uint32_t index; /* signature, or row of the copy statistics */
 	enum active_kind {
 		ACTIVE_KERNEL,
@@ -65,12 +76,18 @@ struct account {
 	size_t outlier_count;
 	const struct signature_label *label;
 	size_t label_count;
+	bool plain;  /* gaps are not accounted for: idle time is unknown */
 	bool shared; /* others use the device: idle time is not split (rule 14) */
 	const struct blind *blind;
 	struct tracing_cost cost;
+	struct ranges *ranges; /* NULL where the trace has none */
+	unsigned device;
 	/* state */
 	uint64_t now_ns;
 	size_t steady_at, outlier_at;
+	/* Up to then, time is in the steady window, in an outlier, or in neither. */
+	uint64_t same_until_ns;
+	uint64_t now_steady, now_outlier; /* all bits set, or none */
 	struct active_op active[ACTIVE_LIMIT];
 	unsigned active_count;
 	uint32_t last_thread; /* that issued the last operation */
@@ -85,9 +102,11 @@ struct account {
 	/* found */
 	struct window whole, steady_window;
 	uint64_t outlier_ns[LEAF_COUNT];
+	uint64_t outlier_sum_ns;    /* of these */
 	struct kernel_stat *kernel; /* by signature */
 	struct copy_stat copy[COPY_STATS];
 	unsigned copy_count;
+	struct range_times range;
 	struct gap_stat gap[LEAF_COUNT];
 	uint64_t crowded; /* operations beyond ACTIVE_LIMIT: not in the slices */
 };

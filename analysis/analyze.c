@@ -123,7 +123,7 @@ static void add_trace(struct analysis *a, const char *path)
 	}
 	process = &report->processes[report->process_count];
 	memset(process, 0, sizeof(*process));
-	status = process_analyze(path, process, &text);
+	status = process_analyze(path, PROCESS_FULL, process, &text);
 	if (status != PROCESS_NONE)
 		report->process_count++;
 	if (status != PROCESS_WHOLE)

@@ -35,9 +35,30 @@ struct anchor {
 bool anchor_find(const struct sequence *sequence, const struct vocabulary *vocabulary, int stream,
 		 uint64_t activity_ns, struct anchor *anchor);
 
+/* Keys of anchors that are pairs, and what keys of graphs have set. */
+#define ANCHOR_GRAPH_BIT (UINT64_C(1) << 63)
+
+static inline uint64_t anchor_pair_key(uint32_t before, uint32_t signature)
+{
+	return (uint64_t)(before + 1) << 32 | signature;
+}
+
 /* Does a step begin with this kernel? `before` is the signature of the one before, UINT32_MAX at
- * the start. */
-bool anchor_matches(const struct anchor *anchor, const struct sequence_item *item, uint32_t before,
-		    uint32_t name_key);
+ * the start; `items` as content_items gives them. */
+static inline bool anchor_matches(const struct anchor *anchor, const struct sequence_item *item,
+				  uint32_t before, const struct content_item *items)
+{
+	switch (anchor->kind) {
+	case ANCHOR_SIGNATURE:
+		return item->signature == anchor->key;
+	case ANCHOR_NAME:
+		return items[item->signature].name_key == anchor->key;
+	case ANCHOR_PAIR:
+		return anchor_pair_key(before, item->signature) == anchor->key;
+	case ANCHOR_GRAPH:
+		return item->graph && (ANCHOR_GRAPH_BIT | item->graph) == anchor->key;
+	}
+	return false;
+}
 
 #endif

@@ -54,11 +54,13 @@ void attribute_destroy(struct attribute *a)
 	dict_fini(&a->signatures);
 	overlap_fini(&a->overlap);
 	sample_rows_fini(&a->rows);
+	free(a->family);
 	free(a->record);
 	free(a->kernel);
 	free(a->sample);
 	free(a->hole);
 	free(a->estimate);
+	free(a->shape_estimate);
 	free(a);
 }
 
@@ -161,24 +163,78 @@ static int take_row(void *taker, const struct overlap_row *row)
 /* --- kernels -------------------------------------------------------------------------------------
  */
 
-static bool record_of(struct attribute *a, uint32_t signature, uint32_t *index)
+const struct attribute_family *attribute_family_of(const struct attribute *a, uint32_t signature)
 {
-	if (dict_find(&a->signatures, (uint64_t)signature + 1, index))
-		return true;
-	if (a->records >= RECORD_LIMIT ||
-	    array_reserve((void **)&a->record, &a->record_capacity, a->records + 1,
-			  sizeof(*a->record)) ||
-	    !dict_add(&a->signatures, (uint64_t)signature + 1, index))
-		return false;
-	memset(&a->record[*index], 0, sizeof(*a->record));
-	a->records = *index + 1;
-	return true;
+	uint32_t index;
+
+	return dict_find(&a->signatures, (uint64_t)signature + 1, &index) ? &a->family[index]
+									  : NULL;
+}
+
+struct attribute_record *attribute_record_of(const struct attribute *a,
+					     const struct attribute_family *family, uint32_t shape)
+{
+	uint32_t at = attribute_first(family);
+
+	while (at && a->record[at - 1].shape != shape)
+		at = a->record[at - 1].next;
+	return at ? &a->record[at - 1] : NULL;
+}
+
+static struct attribute_family *make_family(struct attribute *a, uint32_t signature)
+{
+	uint32_t index;
+
+	if (array_reserve((void **)&a->family, &a->family_capacity, a->families + 1,
+			  sizeof(*a->family)) ||
+	    !dict_add(&a->signatures, (uint64_t)signature + 1, &index))
+		return NULL;
+	memset(&a->family[index], 0, sizeof(*a->family));
+	a->families = index + 1;
+	return &a->family[index];
+}
+
+static struct attribute_record *make_record(struct attribute *a, struct attribute_family *family,
+					    uint32_t shape)
+{
+	uint32_t index = (uint32_t)a->records;
+
+	if (a->records >= RECORD_LIMIT || array_reserve((void **)&a->record, &a->record_capacity,
+							a->records + 1, sizeof(*a->record)))
+		return NULL;
+	a->record[index] = (struct attribute_record){.shape = shape};
+	if (family->records++)
+		a->record[family->last].next = index + 1;
+	else
+		family->first = index;
+	family->last = index;
+	family->shapes += shape != 0;
+	a->records++;
+	return &a->record[index];
+}
+
+/* NULL if there is no place for it. */
+static struct attribute_record *record_for(struct attribute *a, uint32_t signature, uint32_t shape)
+{
+	struct attribute_family *family =
+		(struct attribute_family *)attribute_family_of(a, signature);
+	struct attribute_record *record;
+
+	if (!family)
+		family = make_family(a, signature);
+	if (!family)
+		return NULL;
+	record = attribute_record_of(a, family, shape);
+	if (!record && shape && family->shapes < ATTRIBUTE_SHAPES)
+		record = make_record(a, family, shape);
+	if (!record)
+		record = attribute_record_of(a, family, 0);
+	return record ? record : make_record(a, family, 0);
 }
 
 static int pass_kernel(struct attribute *a, const struct attribute_kernel *kernel)
 {
-	struct attribute_record *record;
-	uint32_t index;
+	struct attribute_record *record = record_for(a, kernel->signature, kernel->shape);
 	uint64_t length_ns;
 	struct overlap_kernel k = {.begin_ns = kernel->begin_ns + (uint64_t)a->shift_ns,
 				   .end_ns = kernel->end_ns + (uint64_t)a->shift_ns,
@@ -186,13 +242,11 @@ static int pass_kernel(struct attribute *a, const struct attribute_kernel *kerne
 				   .column = IDLE_COLUMN};
 	int status;
 
-	if (!record_of(a, kernel->signature, &index)) {
-		/* It ran, nobody knows as what: the samples there are of no use. */
+	/* It ran, nobody knows as what: the samples there are of no use. */
+	if (!record)
 		return attribute_add_hole(a, k.begin_ns, k.end_ns);
-	}
-	record = &a->record[index];
 	k.column =
-		(uint16_t)(index * DURATION_CLASSES +
+		(uint16_t)((size_t)(record - a->record) * DURATION_CLASSES +
 			   duration_class_add(&record->classes, kernel->end_ns - kernel->begin_ns));
 	status = overlap_add_kernel(&a->overlap, &k, &length_ns);
 	record->launches++;
@@ -458,25 +512,70 @@ int attribute_gather(struct attribute *a)
 	return 0;
 }
 
+static const struct attribute_estimate *no_estimate(void)
+{
+	static const struct attribute_estimate none;
+
+	return &none;
+}
+
 const struct attribute_estimate *attribute_find(const struct attribute *a, uint32_t signature,
 						unsigned metric)
 {
-	static const struct attribute_estimate none;
-	uint32_t index;
+	const struct attribute_family *family = attribute_family_of(a, signature);
 
-	if (!a->estimate || metric >= a->options.metrics ||
-	    !dict_find(&a->signatures, (uint64_t)signature + 1, &index))
-		return &none;
-	return &a->estimate[(size_t)index * ATTRIBUTE_METRICS + metric];
+	if (!a->estimate || metric >= a->options.metrics || !family)
+		return no_estimate();
+	return &a->estimate[(size_t)(family - a->family) * ATTRIBUTE_METRICS + metric];
+}
+
+const struct attribute_estimate *attribute_find_shape(const struct attribute *a, uint32_t signature,
+						      uint32_t shape, unsigned metric)
+{
+	const struct attribute_family *family = attribute_family_of(a, signature);
+	const struct attribute_record *record =
+		family ? attribute_record_of(a, family, shape) : NULL;
+
+	if (!a->shape_estimate || metric >= a->options.metrics || !record)
+		return no_estimate();
+	if (family->records == 1)
+		return attribute_find(a, signature, metric);
+	return &a->shape_estimate[(size_t)(record - a->record) * ATTRIBUTE_METRICS + metric];
+}
+
+unsigned attribute_shapes(const struct attribute *a, uint32_t signature,
+			  uint32_t shape[ATTRIBUTE_SHAPES + 1])
+{
+	const struct attribute_family *family = attribute_family_of(a, signature);
+	unsigned count = 0;
+
+	for (uint32_t at = attribute_first(family); at; at = a->record[at - 1].next)
+		shape[count++] = a->record[at - 1].shape;
+	return count;
 }
 
 struct attribute_totals attribute_totals(const struct attribute *a, uint32_t signature)
 {
-	uint32_t index;
+	const struct attribute_family *family = attribute_family_of(a, signature);
+	struct attribute_totals totals = {0, 0};
 
-	if (!dict_find(&a->signatures, (uint64_t)signature + 1, &index))
+	for (uint32_t at = attribute_first(family); at; at = a->record[at - 1].next) {
+		totals.launches += a->record[at - 1].launches;
+		totals.total_ns += a->record[at - 1].total_ns;
+	}
+	return totals;
+}
+
+struct attribute_totals attribute_totals_shape(const struct attribute *a, uint32_t signature,
+					       uint32_t shape)
+{
+	const struct attribute_family *family = attribute_family_of(a, signature);
+	const struct attribute_record *record =
+		family ? attribute_record_of(a, family, shape) : NULL;
+
+	if (!record)
 		return (struct attribute_totals){0, 0};
-	return (struct attribute_totals){a->record[index].launches, a->record[index].total_ns};
+	return (struct attribute_totals){record->launches, record->total_ns};
 }
 
 struct attribute_summary attribute_summary(const struct attribute *a)

@@ -11,8 +11,9 @@
  *
  * Times are of one clock: kernel and sample rows of a trace share the device domain, so convert
  * both or neither. Kernels may come up to 50 us out of order against samples. Copies and sets move
- * data too: give each kind a signature of its own. Where library calls tell shapes apart, a
- * signature is (kernel, shape); where nothing does, launches are told apart by duration in here.
+ * data too: give each kind a signature of its own. Where library calls tell shapes apart, each of
+ * them is solved for on its own, the first ATTRIBUTE_SHAPES of a signature; launches of one shape,
+ * and those without one, are told apart by duration in here.
  *
  * One thread at a time. Memory: options.budget_bytes for samples, while aligning the clocks 8 MB,
  * and while solving 12 bytes for each pair of columns (at most 640). docs/attribution.md has the
@@ -58,8 +59,12 @@ struct attribute_options {
 	size_t budget_bytes;              /* 0 = 24 MiB */
 };
 
+/* Of one signature; launches of further ones are taken as of none. */
+#define ATTRIBUTE_SHAPES 64
+
 struct attribute_kernel {
 	uint32_t signature;
+	uint32_t shape; /* that it serves, of a library call; 0 = not known */
 	uint64_t stream;
 	uint64_t begin_ns;
 	uint64_t end_ns;
@@ -147,6 +152,19 @@ int attribute_solve(struct attribute *a);
 const struct attribute_estimate *attribute_find(const struct attribute *a, uint32_t signature,
 						unsigned metric);
 struct attribute_totals attribute_totals(const struct attribute *a, uint32_t signature);
+
+/*
+ * The same of one shape that a signature serves; 0 = all its launches without one. Merged where
+ * shapes alike in duration had too few samples each: the value is theirs together.
+ */
+const struct attribute_estimate *attribute_find_shape(const struct attribute *a, uint32_t signature,
+						      uint32_t shape, unsigned metric);
+struct attribute_totals attribute_totals_shape(const struct attribute *a, uint32_t signature,
+					       uint32_t shape);
+/* Puts the shapes of a signature, 0 among them where launches had none, in order of first launch;
+ * returns how many there are. */
+unsigned attribute_shapes(const struct attribute *a, uint32_t signature,
+			  uint32_t shape[ATTRIBUTE_SHAPES + 1]);
 struct attribute_summary attribute_summary(const struct attribute *a);
 
 #endif

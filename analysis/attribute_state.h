@@ -9,11 +9,23 @@
 #include "quantile.h"
 #include "sample_rows.h"
 
-/* A signature that ran. Its columns are index x DURATION_CLASSES + class. */
+/*
+ * A signature serving one shape, 0 = none that is told apart. Its columns are index x
+ * DURATION_CLASSES + class.
+ */
 struct attribute_record {
 	struct duration_classes classes;
 	uint64_t launches;
 	uint64_t total_ns;
+	uint32_t shape;
+	uint32_t next; /* of the same signature: index + 1, 0 = this is the last */
+};
+
+/* A signature that ran. */
+struct attribute_family {
+	uint32_t first, last; /* records */
+	uint32_t records;
+	uint32_t shapes; /* of them, those with a shape */
 };
 
 /* The last column: time in which nothing ran. */
@@ -30,7 +42,9 @@ struct idle_pool {
 struct attribute {
 	struct attribute_options options;
 	struct dict signatures;          /* of signature + 1: ids there start at 1 */
-	struct attribute_record *record; /* by index, in the order of first launch */
+	struct attribute_family *family; /* by index, in the order of first launch */
+	size_t families, family_capacity;
+	struct attribute_record *record; /* likewise */
 	size_t records, record_capacity;
 	/* Until the clocks are aligned, all waits here. */
 	bool aligned;
@@ -51,8 +65,21 @@ struct attribute {
 	struct idle_pool idle, idle_tail;           /* the tail: since the last row with a kernel */
 	double most_seen[ATTRIBUTE_METRICS];        /* per ns where it is an amount */
 	struct attribute_summary summary;
-	struct attribute_estimate *estimate; /* records x ATTRIBUTE_METRICS */
+	struct attribute_estimate *estimate; /* families x ATTRIBUTE_METRICS */
+	struct attribute_estimate
+		*shape_estimate; /* records x ATTRIBUTE_METRICS, of families of several */
 };
+
+/* Of its first record: index + 1, 0 = it has none, or is NULL. */
+static inline uint32_t attribute_first(const struct attribute_family *family)
+{
+	return family && family->records ? family->first + 1 : 0;
+}
+
+/* The record of a signature that serves a shape, or NULL; and its family. */
+struct attribute_record *attribute_record_of(const struct attribute *a,
+					     const struct attribute_family *family, uint32_t shape);
+const struct attribute_family *attribute_family_of(const struct attribute *a, uint32_t signature);
 
 /* Nothing comes any more: all rows are made. 0, or -1 without memory. */
 int attribute_gather(struct attribute *a);

@@ -94,10 +94,9 @@ static size_t begun(const struct blind *blind, uint64_t end_ns)
 	return low;
 }
 
-bool blind_between(const struct blind *blind, uint64_t begin_ns, uint64_t end_ns, uint32_t thread)
+bool blind_between_any(const struct blind *blind, uint64_t begin_ns, uint64_t end_ns,
+		       uint32_t thread)
 {
-	if (!blind->count)
-		return false;
 	for (size_t i = begun(blind, end_ns); i-- > 0;) {
 		const struct blind_stretch *s = &blind->stretch[i];
 

@@ -23,8 +23,16 @@ struct blind {
 int blind_init(struct blind *blind, const struct trace *trace, const struct clock *clock);
 void blind_fini(struct blind *blind);
 
+/* What blind_between asks where anything was lost at all. */
+bool blind_between_any(const struct blind *blind, uint64_t begin_ns, uint64_t end_ns,
+		       uint32_t thread);
+
 /* Was anything lost in [begin, end) that concerns the devices, or this thread? */
-bool blind_between(const struct blind *blind, uint64_t begin_ns, uint64_t end_ns, uint32_t thread);
+static inline bool blind_between(const struct blind *blind, uint64_t begin_ns, uint64_t end_ns,
+				 uint32_t thread)
+{
+	return blind->count && blind_between_any(blind, begin_ns, end_ns, thread);
+}
 
 /* Time in [begin, end) in which nothing was lost. */
 uint64_t blind_intact(const struct blind *blind, uint64_t begin_ns, uint64_t end_ns);

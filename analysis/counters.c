@@ -69,6 +69,7 @@ struct device_counters {
 struct counters {
 	struct trace *trace;
 	const struct clock *clock;
+	struct library *library; /* may be NULL */
 	struct clock_cursor cursor;
 	size_t chunk;         /* the next one to look at */
 	struct bst_rows rows; /* of the open chunk */
@@ -139,21 +140,24 @@ static int add_holes(struct counters *c, const struct blind *blind)
 	return 0;
 }
 
-struct counters *counters_create(struct trace *trace, const struct clock *clock,
-				 const struct blind *blind)
+bool counters_in(const struct trace *trace)
 {
-	struct counters *c;
-	size_t samples = 0;
-
 	for (size_t i = 0; i < trace->chunk_count; i++)
-		samples += trace->chunk[i].table == BST_TABLE_SAMPLE;
-	if (!samples)
-		return NULL;
-	c = calloc(1, sizeof(*c));
+		if (trace->chunk[i].table == BST_TABLE_SAMPLE)
+			return true;
+	return false;
+}
+
+struct counters *counters_create(struct trace *trace, const struct clock *clock,
+				 const struct blind *blind, struct library *library)
+{
+	struct counters *c = counters_in(trace) ? calloc(1, sizeof(*c)) : NULL;
+
 	if (!c)
 		return NULL;
 	c->trace = trace;
 	c->clock = clock;
+	c->library = library;
 	c->copies_from = (uint32_t)trace->vocabulary.signature_count + 1;
 	bst_rows_init(&c->rows);
 	for (size_t i = 0; i < trace->vocabulary.metric_count; i++) {
@@ -270,11 +274,20 @@ static int advance(struct counters *c, uint64_t until_ns)
 	}
 }
 
+static uint32_t shape_of(struct counters *c, const struct op *op)
+{
+	if (!c->library || op->is_copy)
+		return 0;
+	return op->graph ? library_shape_of_node(c->library, op->node)
+			 : library_shape_of_launch(c->library, op->correlation);
+}
+
 int counters_add(struct counters *c, const struct op *op)
 {
 	struct device_counters *d = op->device < COUNTERS_DEVICES ? c->device[op->device] : NULL;
 	struct attribute_kernel kernel = {
 		.signature = op->is_copy ? c->copies_from + op->copy_kind : op->signature,
+		.shape = d ? shape_of(c, op) : 0,
 		.stream = op->stream,
 		.begin_ns = op->begin_ns,
 		.end_ns = op->end_ns,
@@ -295,38 +308,77 @@ int counters_solve(struct counters *c)
 	return 0;
 }
 
-static struct measure measure_of(const struct device_counters *d, uint32_t signature,
-				 enum metric metric)
+static const struct device_counters *device_of(const struct counters *c, unsigned device)
 {
-	const struct attribute_estimate *e = attribute_find(d->attribute, signature, metric);
+	return c && device < COUNTERS_DEVICES ? c->device[device] : NULL;
+}
 
+static struct measure measure_of(const struct attribute_estimate *e)
+{
 	if (e->status != ATTRIBUTE_IDENTIFIED && e->status != ATTRIBUTE_MERGED)
 		return (struct measure){0};
 	return (struct measure){true, e->value, e->low, e->high};
 }
 
+/* From the estimates of all metrics. False if nothing is known. */
+static bool take_estimates(const struct device_counters *d,
+			   const struct attribute_estimate *const of[METRICS],
+			   struct kernel_counters *found)
+{
+	found->tensor = measure_of(of[TENSOR]);
+	found->fma = measure_of(of[FMA]);
+	found->alu = measure_of(of[ALU]);
+	found->fp64 = measure_of(of[FP64]);
+	found->xu = measure_of(of[XU]);
+	found->dram_read = measure_of(of[DRAM_READ]);
+	found->dram_write = measure_of(of[DRAM_WRITE]);
+	found->l2 = measure_of(of[L2]);
+	found->l1 = measure_of(of[L1]);
+	for (unsigned m = TENSOR; m <= XU; m++)
+		found->pipe_unknown |= d->slot[m].slot >= 0 && !measure_of(of[m]).known;
+	found->samples = of[DRAM_READ]->samples_full;
+	return found->tensor.known || found->dram_read.known;
+}
+
 bool counters_find(const struct counters *c, unsigned device, uint32_t signature,
 		   struct kernel_counters *found)
 {
-	const struct device_counters *d = device < COUNTERS_DEVICES ? c->device[device] : NULL;
+	const struct device_counters *d = device_of(c, device);
+	const struct attribute_estimate *of[METRICS];
 
 	memset(found, 0, sizeof(*found));
-	if (!d)
-		return false;
-	found->tensor = measure_of(d, signature, TENSOR);
-	found->fma = measure_of(d, signature, FMA);
-	found->alu = measure_of(d, signature, ALU);
-	found->fp64 = measure_of(d, signature, FP64);
-	found->xu = measure_of(d, signature, XU);
-	found->dram_read = measure_of(d, signature, DRAM_READ);
-	found->dram_write = measure_of(d, signature, DRAM_WRITE);
-	found->l2 = measure_of(d, signature, L2);
-	found->l1 = measure_of(d, signature, L1);
-	for (unsigned m = TENSOR; m <= XU; m++)
-		found->pipe_unknown |=
-			d->slot[m].slot >= 0 && !measure_of(d, signature, (enum metric)m).known;
-	found->samples = attribute_find(d->attribute, signature, DRAM_READ)->samples_full;
-	return found->tensor.known || found->dram_read.known;
+	for (unsigned m = 0; d && m < METRICS; m++)
+		of[m] = attribute_find(d->attribute, signature, m);
+	return d && take_estimates(d, of, found);
+}
+
+bool counters_find_shape(const struct counters *c, unsigned device, uint32_t signature,
+			 uint32_t shape, struct kernel_counters *found)
+{
+	const struct device_counters *d = device_of(c, device);
+	const struct attribute_estimate *of[METRICS];
+
+	memset(found, 0, sizeof(*found));
+	for (unsigned m = 0; d && m < METRICS; m++)
+		of[m] = attribute_find_shape(d->attribute, signature, shape, m);
+	return d && take_estimates(d, of, found);
+}
+
+struct attribute_totals counters_totals_shape(const struct counters *c, unsigned device,
+					      uint32_t signature, uint32_t shape)
+{
+	const struct device_counters *d = device_of(c, device);
+
+	return d ? attribute_totals_shape(d->attribute, signature, shape)
+		 : (struct attribute_totals){0, 0};
+}
+
+unsigned counters_shapes(const struct counters *c, unsigned device, uint32_t signature,
+			 uint32_t shape[ATTRIBUTE_SHAPES + 1])
+{
+	const struct device_counters *d = device_of(c, device);
+
+	return d ? attribute_shapes(d->attribute, signature, shape) : 0;
 }
 
 struct measure counters_dram(const struct kernel_counters *found)
@@ -369,7 +421,7 @@ void counters_decide_input(const struct kernel_counters *found, struct decide_in
 
 struct measure counters_sm_clock(const struct counters *c, unsigned device)
 {
-	const struct device_counters *d = c && device < COUNTERS_DEVICES ? c->device[device] : NULL;
+	const struct device_counters *d = device_of(c, device);
 	double mean, deviation;
 
 	if (!d || d->clock.weight <= 0)
@@ -382,7 +434,7 @@ struct measure counters_sm_clock(const struct counters *c, unsigned device)
 
 double counters_foreign_pct(const struct counters *c, unsigned device)
 {
-	const struct device_counters *d = c && device < COUNTERS_DEVICES ? c->device[device] : NULL;
+	const struct device_counters *d = device_of(c, device);
 	struct attribute_summary summary;
 
 	if (!d)

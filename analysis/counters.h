@@ -5,6 +5,7 @@
 #include "attribute.h"
 #include "blind.h"
 #include "decide.h"
+#include "library.h"
 #include "timeline.h"
 
 #define COUNTERS_DEVICES 64
@@ -19,12 +20,15 @@ struct kernel_counters {
 
 struct counters;
 
+/* Are there samples in the trace? */
+bool counters_in(const struct trace *trace);
+
 /*
- * NULL if the trace has no samples, or without memory. Keeps trace and clock by reference. Samples over `blind`, where records were
- * lost, are left out.
+ * NULL if the trace has no samples, or without memory. Keeps trace, clock and library by reference. Samples over `blind`, where records
+ * were lost, are left out. `library` tells which shapes kernels serve, if it keeps launches (library_keep_launches); NULL = nothing does.
  */
 struct counters *counters_create(struct trace *trace, const struct clock *clock,
-				 const struct blind *blind);
+				 const struct blind *blind, struct library *library);
 void counters_destroy(struct counters *counters);
 
 /* Every operation, in the order of begin; samples come from the trace by themselves. 0, or -1 without memory. */
@@ -36,6 +40,17 @@ int counters_solve(struct counters *counters);
 /* What is known of a signature on a device; false if nothing. After counters_solve. */
 bool counters_find(const struct counters *counters, unsigned device, uint32_t signature,
 		   struct kernel_counters *found);
+
+/*
+ * The same of one shape of a library call that a signature serves, and how much of its time that is. counters_shapes puts the ids of the
+ * shapes, 0 = of launches without one, and returns how many there are.
+ */
+bool counters_find_shape(const struct counters *counters, unsigned device, uint32_t signature,
+			 uint32_t shape, struct kernel_counters *found);
+struct attribute_totals counters_totals_shape(const struct counters *counters, unsigned device,
+					      uint32_t signature, uint32_t shape);
+unsigned counters_shapes(const struct counters *counters, unsigned device, uint32_t signature,
+			 uint32_t shape[ATTRIBUTE_SHAPES + 1]);
 
 /*
  * Puts the utilisations where the decision looks: the busiest pipe, DRAM reads and writes together, L2, L1. Where arithmetic or DRAM

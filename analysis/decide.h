@@ -60,7 +60,9 @@ struct decision {
  *   the prior     what kernels of its family measured on this architecture (kernel_prior.h)
  *   unknown       everything else
  *
- * Confidence is at most 0.7 by geometry and 0.4 by a prior.
+ * Confidence is at most 0.7 by geometry and 0.4 by a prior. It is at most 0.5 within 3 points of a
+ * threshold, and where any unit alone, moved to either end of its interval and 3 points further,
+ * would change the label.
  */
 struct decision decide(const struct decide_input *input);
 

@@ -22,6 +22,9 @@
 #define WAKE_COLUMNS                                                                               \
 	(BIT(BST_WAKE_THREAD) | BIT(BST_WAKE_TIME) | BIT(BST_WAKE_SILENCE) | BIT(BST_WAKE_CPU) |   \
 	 BIT(BST_WAKE_VOLUNTARY) | BIT(BST_WAKE_INVOLUNTARY))
+#define RANGE_COLUMNS                                                                              \
+	(BIT(BST_RANGE_THREAD) | BIT(BST_RANGE_TIME) | BIT(BST_RANGE_KIND) |                       \
+	 BIT(BST_RANGE_DOMAIN) | BIT(BST_RANGE_NAME) | BIT(BST_RANGE_ID))
 
 /* `run` and `copy` share their first columns, so that one loop reads both. */
 _Static_assert((int)BST_RUN_BEGIN == (int)BST_COPY_BEGIN &&
@@ -84,15 +87,22 @@ static uint64_t least_begin(const struct bst_rows *rows, const struct clock *clo
 
 static unsigned begin_column_of(uint16_t table)
 {
-	if (table == BST_TABLE_CALL)
+	switch (table) {
+	case BST_TABLE_CALL:
 		return BST_CALL_BEGIN;
-	return table == BST_TABLE_WAKE ? (unsigned)BST_WAKE_TIME : (unsigned)BST_RUN_BEGIN;
+	case BST_TABLE_WAKE:
+		return BST_WAKE_TIME;
+	case BST_TABLE_RANGE:
+		return BST_RANGE_TIME;
+	default:
+		return BST_RUN_BEGIN;
+	}
 }
 
 uint64_t decode_begin(struct bst_rows *rows, const struct trace *trace, const struct clock *clock,
 		      const struct trace_chunk *chunk)
 {
-	bool on_host = chunk->table == BST_TABLE_CALL || chunk->table == BST_TABLE_WAKE;
+	bool on_host = chunk->table != BST_TABLE_RUN && chunk->table != BST_TABLE_COPY;
 	unsigned begin = begin_column_of(chunk->table);
 	unsigned flags = on_host ? 0 : (unsigned)BST_RUN_FLAGS;
 	uint32_t wanted = BIT(begin) | (flags ? BIT(flags) : 0);
@@ -210,7 +220,8 @@ static void op_place(const struct op_columns *c, uint32_t i, struct op *op)
 	op->stream = value(c->context, i) << 32 | (uint32_t)value(c->stream, i);
 	op->correlation = (uint32_t)value(c->correlation, i);
 	op->graph = (uint32_t)value(c->graph, i);
-	op->has_node = op->graph && value(c->node, i);
+	op->node = op->graph ? value(c->node, i) : 0;
+	op->has_node = op->node != 0;
 	op->is_copy = 0;
 	op->signature = 0;
 	op->bytes = 0;
@@ -228,7 +239,7 @@ static void op_copy(const struct bst_rows *rows, const struct constants *k, uint
 }
 
 /* What `struct op` and `struct call` begin with; of wakes the second number only makes the order
- * certain. */
+ * certain, of ranges it is 0. */
 struct span {
 	uint64_t begin_ns;
 	uint64_t end_ns;
@@ -449,6 +460,62 @@ enum bst_status decode_wakes(struct bst_rows *rows, const struct trace *trace,
 		wake->cpu_ns = value(c.cpu, i);
 		wake->voluntary = value(c.voluntary, i);
 		wake->involuntary = value(c.involuntary, i);
+		n++;
+	}
+	counts->time_invalid += rows->count - n;
+	sort((uint8_t *)out, n, sizeof(*out));
+	*count = n;
+	return BST_OK;
+}
+
+struct range_columns {
+	struct column thread, time, kind, domain, name, id;
+};
+
+static struct range_columns range_columns_of(const struct bst_rows *rows, const struct constants *k)
+{
+	return (struct range_columns){
+		.thread = column_of(rows, k, BST_RANGE_THREAD),
+		.time = column_of(rows, k, BST_RANGE_TIME),
+		.kind = column_of(rows, k, BST_RANGE_KIND),
+		.domain = column_of(rows, k, BST_RANGE_DOMAIN),
+		.name = column_of(rows, k, BST_RANGE_NAME),
+		.id = column_of(rows, k, BST_RANGE_ID),
+	};
+}
+
+enum bst_status decode_ranges(struct bst_rows *rows, const struct trace *trace,
+			      const struct clock *clock, const struct trace_chunk *chunk,
+			      struct range_event *out, uint32_t *count,
+			      struct timeline_counts *counts)
+{
+	const struct vocabulary *v = &trace->vocabulary;
+	struct bounds bounds = sensible(clock);
+	struct constants constants;
+	struct range_columns c;
+	enum bst_status status;
+	uint32_t n = 0, at;
+
+	*count = 0;
+	find_constants(chunk, &constants);
+	status = bst_rows_decode(rows, chunk->payload, chunk->payload_bytes,
+				 RANGE_COLUMNS & ~constants.mask);
+	if (status)
+		return status;
+	c = range_columns_of(rows, &constants);
+	for (uint32_t i = 0; i < rows->count; i++) {
+		struct range_event *event = &out[n];
+
+		event->begin_ns = value(c.time, i);
+		if (event->begin_ns < bounds.low || event->begin_ns > bounds.high ||
+		    !dict_find(&v->threads, value(c.thread, i), &at))
+			continue;
+		event->thread = at + 1;
+		event->order = 0;
+		event->id = value(c.id, i);
+		event->domain = value(c.domain, i);
+		event->name = dict_find(&v->strings, value(c.name, i), &at) ? at + 1 : 0;
+		event->kind = (uint8_t)value(c.kind, i);
 		n++;
 	}
 	counts->time_invalid += rows->count - n;

@@ -30,4 +30,10 @@ enum bst_status decode_wakes(struct bst_rows *rows, const struct trace *trace,
 			     const struct clock *clock, const struct trace_chunk *chunk,
 			     struct wake *out, uint32_t *count, struct timeline_counts *counts);
 
+/* The same for NVTX ranges; rows of threads that the trace does not tell are left out. */
+enum bst_status decode_ranges(struct bst_rows *rows, const struct trace *trace,
+			      const struct clock *clock, const struct trace_chunk *chunk,
+			      struct range_event *out, uint32_t *count,
+			      struct timeline_counts *counts);
+
 #endif

@@ -3,9 +3,6 @@
 
 #include <math.h>
 
-/* Between 15 and 30 % the result on data/h200-bert does not change. */
-#define TOLERANCE 0.22 /* log(1.25) */
-
 /* Below about a microsecond, lengths differ by the clock's own steps. */
 #define BLUR_NS 1000.0
 
@@ -23,7 +20,7 @@ unsigned duration_class_add(struct duration_classes *classes, uint64_t duration_
 			nearest = i;
 		}
 	}
-	if (least > TOLERANCE && classes->count < DURATION_CLASSES) {
+	if (least > DURATION_TOLERANCE && classes->count < DURATION_CLASSES) {
 		nearest = classes->count++;
 		classes->of[nearest].log_ns = at;
 	}

@@ -25,14 +25,20 @@ struct gap_stat {
 	struct worst_gap worst[WORST_GAPS]; /* longest first */
 };
 
-static inline void gap_note(struct gap_stat *stat, const struct worst_gap *gap)
+/* Is this one among the longest, to be kept? */
+static inline bool gap_count(struct gap_stat *stat, uint64_t duration_ns)
+{
+	stat->count++;
+	stat->total_ns += duration_ns;
+	return stat->worst_count < WORST_GAPS ||
+	       duration_ns > stat->worst[WORST_GAPS - 1].duration_ns;
+}
+
+/* Puts one that gap_count wants into its place. */
+static inline void gap_keep(struct gap_stat *stat, const struct worst_gap *gap)
 {
 	unsigned at = stat->worst_count;
 
-	stat->count++;
-	stat->total_ns += gap->duration_ns;
-	if (at == WORST_GAPS && gap->duration_ns <= stat->worst[WORST_GAPS - 1].duration_ns)
-		return;
 	if (at == WORST_GAPS)
 		at--;
 	else

@@ -19,25 +19,28 @@ void holds_fini(struct holds *holds)
 	holds_init(holds);
 }
 
-/* Row `id` of an array that grows with zeros; NULL beyond the limit or without memory. */
-static void *row(void **block, size_t *capacity, uint32_t id, size_t bytes)
+static void *grow(void **block, size_t *capacity, uint32_t id, size_t bytes)
 {
 	size_t grown = *capacity ? *capacity : 64;
 	char *p;
 
 	if (id >= HANDLE_LIMIT)
 		return NULL;
-	if (id >= *capacity) {
-		while (grown <= id)
-			grown *= 2;
-		p = reallocarray(*block, grown, bytes);
-		if (!p)
-			return NULL;
-		memset(p + *capacity * bytes, 0, (grown - *capacity) * bytes);
-		*block = p;
-		*capacity = grown;
-	}
-	return (char *)*block + id * bytes;
+	while (grown <= id)
+		grown *= 2;
+	p = reallocarray(*block, grown, bytes);
+	if (!p)
+		return NULL;
+	memset(p + *capacity * bytes, 0, (grown - *capacity) * bytes);
+	*block = p;
+	*capacity = grown;
+	return p + id * bytes;
+}
+
+/* Row `id` of an array that grows with zeros; NULL beyond the limit or without memory. */
+static inline void *row(void **block, size_t *capacity, uint32_t id, size_t bytes)
+{
+	return id < *capacity ? (char *)*block + id * bytes : grow(block, capacity, id, bytes);
 }
 
 static struct stream_state *own_stream(struct holds *holds, uint32_t thread)
@@ -92,8 +95,10 @@ static void note_unseen(struct holds *holds, const struct call *call)
 {
 	struct stream_state *own = call->thread ? own_stream(holds, call->thread) : NULL;
 
-	if (own)
-		own->unseen = true;
+	if (!own || own->unseen)
+		return;
+	own->unseen = true;
+	holds->unseen++;
 }
 
 void holds_note(struct holds *holds, const struct call *call)
@@ -101,9 +106,6 @@ void holds_note(struct holds *holds, const struct call *call)
 	struct stream_state *stream;
 	struct event_state *event;
 
-	if (call->klass != BST_ENUM_CLASS_EVENT_RECORD &&
-	    call->klass != BST_ENUM_CLASS_EVENT_WAIT && call->klass != BST_ENUM_CLASS_HOST_FUNCTION)
-		return;
 	stream = stream_of(holds, call);
 	event = event_of(holds, call->object);
 	if (call->klass == BST_ENUM_CLASS_EVENT_RECORD && event) {
@@ -123,7 +125,7 @@ void holds_note(struct holds *holds, const struct call *call)
 		stream->hold.host = true;
 }
 
-void holds_launch(struct holds *holds, const struct call *call, struct hold *hold)
+void holds_launch_any(struct holds *holds, const struct call *call, struct hold *hold)
 {
 	struct stream_state *stream = stream_of(holds, call);
 	struct stream_state *own =
@@ -131,13 +133,15 @@ void holds_launch(struct holds *holds, const struct call *call, struct hold *hol
 
 	if (stream) {
 		stream->last_correlation = call->correlation;
-		if (stream->holding)
+		if (stream->holding) {
 			*hold = stream->hold;
-		memset(&stream->hold, 0, sizeof(stream->hold));
-		stream->holding = false;
+			memset(&stream->hold, 0, sizeof(stream->hold));
+			stream->holding = false;
+		}
 	}
 	if (own && own->unseen) {
 		hold->unseen = true;
 		own->unseen = false;
+		holds->unseen--;
 	}
 }

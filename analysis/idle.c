@@ -26,6 +26,21 @@
 #define CUPTI_LAUNCH_NS 850.0
 #define CUPTI_NODE_NS 360.0
 
+/* Held, inside the call, up to the start. */
+#define LAST_PIECES 3
+
+/* What idle_piece says of launch beside the leaf. */
+enum idle_part {
+	PART_OTHER,
+	PART_QUEUE,
+	PART_INSIDE,
+};
+
+struct span {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+};
+
 static double calibrated(const struct vocabulary *v, const char *key, double otherwise)
 {
 	const char *text = vocabulary_meta(v, key);
@@ -60,21 +75,25 @@ void idle_pieces_fini(struct idle_pieces *pieces)
 	memset(pieces, 0, sizeof(*pieces));
 }
 
+/* Room for one piece, and for the last ones behind it. */
+static inline int reserve(struct idle_pieces *pieces)
+{
+	return array_reserve((void **)&pieces->piece, &pieces->capacity,
+			     pieces->count + 1 + LAST_PIECES, sizeof(*pieces->piece));
+}
+
 /* Appends; without memory the last piece is stretched and becomes unknown, so that the gap stays
  * whole. */
-static void add(struct idle_pieces *pieces, const struct idle_piece *piece)
+static void append(struct idle_pieces *pieces, const struct idle_piece *piece)
 {
 	struct idle_piece *last = pieces->count ? &pieces->piece[pieces->count - 1] : NULL;
 
-	if (piece->end_ns <= piece->begin_ns)
-		return;
 	if (last && last->leaf == piece->leaf && last->queue == piece->queue &&
 	    last->inside == piece->inside) {
 		last->end_ns = piece->end_ns;
 		return;
 	}
-	if (array_reserve((void **)&pieces->piece, &pieces->capacity, pieces->count + 1,
-			  sizeof(*piece)) == 0) {
+	if (reserve(pieces) == 0) {
 		pieces->piece[pieces->count++] = *piece;
 	} else if (last) {
 		last->end_ns = piece->end_ns;
@@ -82,18 +101,36 @@ static void add(struct idle_pieces *pieces, const struct idle_piece *piece)
 	}
 }
 
+/*
+ * One of the last pieces of a gap, which are never like the one before. Whether it has any length is
+ * as good as random: no branch hangs on that.
+ */
+static inline void add(struct idle_pieces *pieces, const struct span *span, enum leaf leaf,
+		       enum idle_part part)
+{
+	struct idle_piece *piece = &pieces->piece[pieces->count];
+
+	/* Field by field: a copy would have to wait for the stores that made it. */
+	piece->begin_ns = span->begin_ns;
+	piece->end_ns = span->end_ns;
+	piece->leaf = leaf;
+	piece->queue = part == PART_QUEUE;
+	piece->inside = part == PART_INSIDE;
+	pieces->count += span->end_ns > span->begin_ns;
+}
+
 static void add_thread_piece(void *context, const struct thread_piece *piece)
 {
 	struct idle_piece idle = {piece->begin_ns, piece->end_ns, (enum leaf)piece->leaf, false,
 				  false};
 
-	add(context, &idle);
+	if (idle.end_ns > idle.begin_ns)
+		append(context, &idle);
 }
 
 static uint64_t clip(uint64_t t, const struct idle_gap *gap)
 {
-	if (t < gap->begin_ns)
-		return gap->begin_ns;
+	t = t < gap->begin_ns ? gap->begin_ns : t;
 	return t > gap->end_ns ? gap->end_ns : t;
 }
 
@@ -114,15 +151,12 @@ static void split_start(const struct idle_gap *gap, uint64_t issued_ns, bool que
 			struct idle_pieces *pieces)
 {
 	uint64_t release = release_of(gap, issued_ns);
-	struct idle_piece held = {issued_ns, release, LEAF_DEPENDENCY, false, false};
-	struct idle_piece own = {release, gap->end_ns, LEAF_LAUNCH, queue, false};
+	bool known = gap->end_ns - release <= QUEUE_GAP_NS;
 
-	if (gap->end_ns - release > QUEUE_GAP_NS) {
-		own.leaf = LEAF_UNKNOWN;
-		own.queue = false;
-	}
-	add(pieces, &held);
-	add(pieces, &own);
+	if (gap->held)
+		add(pieces, &(struct span){issued_ns, release}, LEAF_DEPENDENCY, PART_OTHER);
+	add(pieces, &(struct span){release, gap->end_ns}, known ? LEAF_LAUNCH : LEAF_UNKNOWN,
+	    known && queue ? PART_QUEUE : PART_OTHER);
 }
 
 /* What the time inside the call that issued the operation counts as. */
@@ -142,16 +176,17 @@ static enum leaf inside_leaf(const struct launch *launch)
 	}
 }
 
-static void split_issued(const struct idle_gap *gap, struct idle_pieces *pieces)
+/* Up to the return of the call, which is in the gap: returns when that was. */
+static uint64_t split_call(const struct idle_gap *gap, struct idle_pieces *pieces)
 {
 	uint64_t call = clip(gap->launch->begin_ns, gap);
 	uint64_t back = clip(gap->launch->end_ns, gap);
-	struct idle_piece inside = {call, back, inside_leaf(gap->launch), false, true};
 
-	thread_log_split(gap->log, gap->begin_ns, call, gap->busy, gap->device, add_thread_piece,
-			 pieces);
-	add(pieces, &inside);
-	split_start(gap, back, false, pieces);
+	if (gap->begin_ns < call)
+		thread_log_split(gap->log, gap->begin_ns, call, gap->busy, gap->device,
+				 add_thread_piece, pieces);
+	add(pieces, &(struct span){call, back}, inside_leaf(gap->launch), PART_INSIDE);
+	return back;
 }
 
 /* Moves up to `budget` from the end of a piece to tracing (the device's or the CPU's), and splits it
@@ -257,13 +292,14 @@ static void remove_tracing(const struct idle_gap *gap, const struct tracing_cost
 void idle_split(const struct idle_gap *gap, const struct blind *blind,
 		const struct tracing_cost *cost, struct idle_pieces *pieces)
 {
-	struct idle_piece unknown = {gap->begin_ns, gap->end_ns, LEAF_UNKNOWN, false, false};
+	bool queued;
 
 	pieces->count = 0;
-	if (gap->end_ns <= gap->begin_ns)
+	if (gap->end_ns <= gap->begin_ns || reserve(pieces))
 		return;
-	if (!gap->log || blind_between(blind, gap->begin_ns, gap->end_ns, gap->thread)) {
-		add(pieces, &unknown);
+	if (!gap->log || blind_between(blind, gap->begin_ns, gap->end_ns, gap->thread) ||
+	    (gap->op && !gap->launch)) {
+		add(pieces, &(struct span){gap->begin_ns, gap->end_ns}, LEAF_UNKNOWN, PART_OTHER);
 		return;
 	}
 	if (!gap->op) {
@@ -271,14 +307,8 @@ void idle_split(const struct idle_gap *gap, const struct blind *blind,
 				 add_thread_piece, pieces);
 		return;
 	}
-	if (!gap->launch) {
-		add(pieces, &unknown);
-		return;
-	}
-	if (gap->launch->end_ns <= gap->begin_ns)
-		split_start(gap, gap->begin_ns, true, pieces);
-	else
-		split_issued(gap, pieces);
+	queued = gap->launch->end_ns <= gap->begin_ns;
+	split_start(gap, queued ? gap->begin_ns : split_call(gap, pieces), queued, pieces);
 	if (cost->call_ns > 0 || cost->launch_ns > 0)
 		remove_tracing(gap, cost, pieces);
 }

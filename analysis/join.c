@@ -4,16 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CALLS 32768u
-#define IDS (1u << 19)
+_Static_assert(sizeof(struct launch) == 64, "a call is a cache line");
 
 int join_init(struct join *join)
 {
 	join->count = 0;
 	join->evicted = 0;
-	join->ring = calloc(CALLS, sizeof(*join->ring));
-	join->index = calloc(IDS, sizeof(*join->index));
-	return join->ring && join->index ? 0 : -1;
+	/* A call is a cache line, and each is met once when it is written and once when it is found. */
+	join->ring = aligned_alloc(64, JOIN_CALLS * sizeof(*join->ring));
+	join->index = calloc(JOIN_IDS, sizeof(*join->index));
+	if (!join->ring || !join->index)
+		return -1;
+	memset(join->ring, 0, JOIN_CALLS * sizeof(*join->ring));
+	return 0;
 }
 
 void join_fini(struct join *join)
@@ -23,24 +26,18 @@ void join_fini(struct join *join)
 	memset(join, 0, sizeof(*join));
 }
 
-void join_add(struct join *join, const struct launch *launch)
+struct launch *join_add(struct join *join, uint32_t correlation, uint64_t begin_ns)
 {
-	const struct launch *known = join_find(join, launch->correlation);
-	struct launch *slot = &join->ring[++join->count % CALLS];
+	const struct launch *known = join_find(join, correlation);
+	struct launch *slot;
 
-	if (known && launch->begin_ns <= known->end_ns) {
-		join->count--;
-		return;
-	}
+	if (known && begin_ns <= known->end_ns)
+		return NULL;
+	slot = &join->ring[++join->count % JOIN_CALLS];
 	if (slot->correlation && !slot->op_end_ns)
 		join->evicted++;
-	*slot = *launch;
-	join->index[launch->correlation % IDS] = join->count;
-}
-
-struct launch *join_find(struct join *join, uint32_t correlation)
-{
-	struct launch *slot = &join->ring[join->index[correlation % IDS] % CALLS];
-
-	return correlation && slot->correlation == correlation ? slot : NULL;
+	memset(slot, 0, sizeof(*slot));
+	slot->correlation = correlation;
+	join->index[correlation % JOIN_IDS] = join->count;
+	return slot;
 }

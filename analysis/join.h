@@ -3,6 +3,7 @@
 #define JOIN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Events that an operation can wait for and that are told apart. */
@@ -30,6 +31,7 @@ struct launch {
 	uint16_t op_device; /* of its last operation */
 	uint8_t klass;
 	uint8_t flags;
+	uint32_t range_node, range_serial; /* struct range_at: what the thread had open */
 };
 
 /*
@@ -37,6 +39,9 @@ struct launch {
  * that a queue takes. Older ones are evicted. CUPTI counts ids up, over all API calls and not only
  * those that launch, so that the low bits tell them apart.
  */
+#define JOIN_CALLS 32768u
+#define JOIN_IDS (1u << 19)
+
 struct join {
 	struct launch *ring;
 	uint32_t *index; /* by the low bits of the id: number of the call, counted from 1 */
@@ -48,11 +53,19 @@ struct join {
 int join_init(struct join *join);
 void join_fini(struct join *join);
 
-/* Remembers a call with a correlation id other than 0. An id that is there already keeps its first,
- * outer call. */
-void join_add(struct join *join, const struct launch *launch);
+/*
+ * Remembers a call with a correlation id other than 0, which began at `begin_ns`: the slot with the
+ * id in it, all other fields zero, to be filled. NULL where the id is there already: it keeps its
+ * first, outer call.
+ */
+struct launch *join_add(struct join *join, uint32_t correlation, uint64_t begin_ns);
 
 /* The call with this id, or NULL. Valid until the next join_add. */
-struct launch *join_find(struct join *join, uint32_t correlation);
+static inline struct launch *join_find(struct join *join, uint32_t correlation)
+{
+	struct launch *slot = &join->ring[join->index[correlation % JOIN_IDS] % JOIN_CALLS];
+
+	return correlation && slot->correlation == correlation ? slot : NULL;
+}
 
 #endif

@@ -38,6 +38,11 @@ struct group {
 	struct part part[PARTS];
 };
 
+struct launch_shape {
+	uint32_t correlation;
+	uint32_t shape;
+};
+
 /* From a graph node to the call that made it. */
 struct origin {
 	uint64_t node; /* 0 = free */
@@ -65,6 +70,9 @@ struct library {
 	size_t stat_count, stat_capacity;
 	uint32_t *stat_index; /* open addressing: index + 1 */
 	size_t stat_index_size;
+	bool keeps_launches;
+	struct launch_shape *launch; /* by correlation, after library_finish */
+	size_t launch_count, launch_capacity, launch_at;
 	struct library_counts counts;
 };
 
@@ -114,6 +122,7 @@ void library_destroy(struct library *l)
 	free(l->bucket);
 	free(l->stat);
 	free(l->stat_index);
+	free(l->launch);
 	free(l);
 }
 
@@ -280,6 +289,63 @@ const struct library_shape *library_shape_of_call(const struct library *l, uint3
 	return call && call <= l->call_count ? library_shape(l, l->call[call - 1].shape) : NULL;
 }
 
+void library_keep_launches(struct library *l)
+{
+	l->keeps_launches = true;
+}
+
+int library_add_launch(struct library *l, uint32_t correlation, uint32_t call)
+{
+	if (!l->keeps_launches || !library_shape_of_call(l, call) ||
+	    l->launch_count >= LIBRARY_LAUNCHES)
+		return 0;
+	if (array_reserve((void **)&l->launch, &l->launch_capacity, l->launch_count + 1,
+			  sizeof(*l->launch)))
+		return -1;
+	l->launch[l->launch_count++] = (struct launch_shape){correlation, l->call[call - 1].shape};
+	return 0;
+}
+
+static int by_correlation(const void *a, const void *b)
+{
+	const struct launch_shape *x = a, *y = b;
+
+	return (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+static void sort_launches(struct library *l)
+{
+	for (size_t i = 1; i < l->launch_count; i++)
+		if (l->launch[i - 1].correlation > l->launch[i].correlation) {
+			qsort(l->launch, l->launch_count, sizeof(*l->launch), by_correlation);
+			return;
+		}
+}
+
+uint32_t library_shape_of_launch(struct library *l, uint32_t correlation)
+{
+	size_t low = 0, high = l->launch_count, at = l->launch_at;
+
+	/* most often it is the one after the last answer */
+	if (at < high && l->launch[at].correlation <= correlation) {
+		low = at;
+		if (at + 1 < high && l->launch[at + 1].correlation >= correlation)
+			high = at + 2;
+	}
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (l->launch[middle].correlation < correlation)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == l->launch_count || l->launch[low].correlation != correlation)
+		return 0;
+	l->launch_at = low;
+	return l->launch[low].shape;
+}
+
 /* The finalizer of MurmurHash3 (public domain, Austin Appleby). */
 static uint64_t scatter(uint64_t x)
 {
@@ -343,6 +409,13 @@ int library_add_node(struct library *l, const struct library_node *node)
 	l->origin_count += !find_origin(l, node->node)->node;
 	*find_origin(l, node->node) = origin;
 	return 0;
+}
+
+uint32_t library_shape_of_node(const struct library *l, uint64_t node)
+{
+	const struct origin *origin = node && l->origin_size ? find_origin(l, node) : NULL;
+
+	return origin && origin->node && library_shape(l, origin->shape) ? origin->shape : 0;
 }
 
 static uint64_t stat_key(uint32_t signature, uint32_t shape)
@@ -596,6 +669,7 @@ int library_finish(struct library *l)
 {
 	int status = 0;
 
+	sort_launches(l);
 	for (uint64_t i = 0; i < GROUPS; i++)
 		if (close_group(l, &l->group[(l->opened + i) % GROUPS]))
 			status = -1;

@@ -90,6 +90,19 @@ int library_ready(struct library *l);
  * thread come in order. */
 uint32_t library_at(struct library *l, uint32_t thread, uint64_t host_ns);
 
+/*
+ * From here on the shapes of single launches are kept: 8 bytes for each launch inside a library
+ * call, of LIBRARY_LAUNCHES at most. Before library_read.
+ */
+#define LIBRARY_LAUNCHES (16u << 20)
+void library_keep_launches(struct library *l);
+/* A launch inside a call; library_read does it. -1 without memory. */
+int library_add_launch(struct library *l, uint32_t correlation, uint32_t call);
+/* Id of the shape that a launch, or the kernel of a graph's node, served; 0 = of no library call, or
+ * not known. After library_finish. */
+uint32_t library_shape_of_launch(struct library *l, uint32_t correlation);
+uint32_t library_shape_of_node(const struct library *l, uint64_t node);
+
 /* What a call computes; NULL for call 0 and where the trace does not say. */
 const struct library_shape *library_shape_of_call(const struct library *l, uint32_t call);
 const struct library_shape *library_shape(const struct library *l, uint64_t id);

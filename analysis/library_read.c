@@ -160,14 +160,15 @@ static int take_calls(struct reading *r)
 
 	for (uint32_t i = 0; i < rows->count; i++) {
 		uint32_t correlation = (uint32_t)bst_value(rows, BST_CALL_CORRELATION, i, 0);
+		uint32_t call;
 
-		if (correlation)
-			r->launch[correlation % LAUNCHES] = (struct launch){
-				correlation,
-				library_at(r->l,
-					   thread_of(r->v, bst_value(rows, BST_CALL_THREAD, i, 0)),
-					   bst_value(rows, BST_CALL_BEGIN, i, 0)),
-			};
+		if (!correlation)
+			continue;
+		call = library_at(r->l, thread_of(r->v, bst_value(rows, BST_CALL_THREAD, i, 0)),
+				  bst_value(rows, BST_CALL_BEGIN, i, 0));
+		r->launch[correlation % LAUNCHES] = (struct launch){correlation, call};
+		if (call && library_add_launch(r->l, correlation, call))
+			return -1;
 	}
 	return take_early(r, false);
 }

@@ -2,6 +2,7 @@
 #include "process.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,11 @@
 #include "replay.h"
 #include "stretch_read.h"
 #include "summary.h"
+#include "verdict.h"
 #include "whatif.h"
 
 struct work {
+	bool plain; /* PROCESS_PLAIN */
 	struct trace trace;
 	struct clock clock;
 	struct blind blind;
@@ -117,6 +120,37 @@ static void fill_losses(const struct work *w, struct coverage *c)
 	add_loss(c, "too_crowded", crowded);
 }
 
+static double share_kept(uint64_t kept, uint64_t lost)
+{
+	return lost ? (double)kept / ((double)kept + (double)lost) : 1;
+}
+
+/*
+ * How much of what happened is in the trace. What the size of the file or the disk ended does not
+ * count: it lies behind, or before, the part that is reported. A buffer refused is a record that
+ * CUPTI counts as dropped too, or one that holds several: the larger count is taken.
+ */
+static double kept_share(const struct work *w, const struct coverage *c)
+{
+	const uint32_t *lost = w->trace.reader.losses;
+	uint64_t refused = lost[BST_ENUM_LOSS_POOL_EXHAUSTED - 1];
+	uint64_t dropped = lost[BST_ENUM_LOSS_CUPTI_DROPPED - 1];
+	uint64_t device = (refused > dropped ? refused : dropped) +
+			  lost[BST_ENUM_LOSS_UNKNOWN_RECORD - 1] + w->survey.counts.time_invalid;
+	uint64_t calls =
+		(uint64_t)lost[BST_ENUM_LOSS_RING_FULL - 1] + lost[BST_ENUM_LOSS_THREAD_LIMIT - 1];
+
+	return fmin(share_kept(c->kernels + c->copies, device),
+		    share_kept(c->launches_seen + c->launches_captured + c->graph_launches, calls));
+}
+
+/* With too little kept no label of the time can be trusted, whatever the rest says. */
+static void withhold(struct process_report *report)
+{
+	for (size_t i = 0; i < report->device_count; i++)
+		verdict_withhold(&report->devices[i].verdict, report->coverage.kept_share);
+}
+
 static void fill_coverage(const struct work *w, struct process_report *report)
 {
 	const struct replay *r = &w->replay;
@@ -136,6 +170,8 @@ static void fill_coverage(const struct work *w, struct process_report *report)
 	for (size_t i = 0; i < report->device_count; i++)
 		c->tracing_ns += report->devices[i].whole.leaf_ns[LEAF_TRACING];
 	fill_losses(w, c);
+	c->kept_share = kept_share(w, c);
+	withhold(report);
 }
 
 /* Library calls are extra evidence: without memory for them the analysis goes on. */
@@ -149,6 +185,8 @@ static void read_library(struct work *w)
 	for (size_t i = 0; i < v->signature_count; i++)
 		w->role[i] = (uint8_t)library_role_of(v->signature[i].name);
 	w->library = library_create(w->role, v->signature_count);
+	if (w->library && counters_in(&w->trace))
+		library_keep_launches(w->library);
 	if (w->library && library_read(w->library, w->trace.data, w->trace.size, v)) {
 		library_destroy(w->library);
 		w->library = NULL;
@@ -180,7 +218,8 @@ static int find_steps(struct work *w)
 		a->label = w->label[i];
 		a->steady = d->phase;
 		a->steady_count = d->phase_count;
-		if (steps_find(&d->sequence, v, d->busy_ns, &w->steps[i])) {
+		a->plain = w->plain;
+		if (!w->plain && steps_find(&d->sequence, v, d->busy_ns, &w->steps[i])) {
 			a->steady = w->steps[i].interval;
 			a->steady_count = w->steps[i].interval_count;
 			a->outlier = w->steps[i].outlier;
@@ -220,15 +259,16 @@ static int run(struct work *w)
 	const struct vocabulary *v = &w->trace.vocabulary;
 
 	if (clock_init(&w->clock, v->clock, v->clock_count) ||
-	    blind_init(&w->blind, &w->trace, &w->clock) ||
-	    survey_init(&w->survey, &w->trace, &w->clock, &w->blind))
+	    blind_init(&w->blind, &w->trace, &w->clock))
 		return -1;
 	read_library(w);
-	if (find_steps(w))
+	if (survey_init(&w->survey, &w->trace, &w->clock, &w->blind, w->library, !w->plain) ||
+	    find_steps(w))
 		return -1;
 	w->replay.trace = &w->trace;
 	w->replay.clock = &w->clock;
 	w->replay.blind = &w->blind;
+	w->replay.plain = w->plain;
 	w->replay.calls = count_calls(&w->trace);
 	for (unsigned i = 0; i < SURVEY_DEVICES; i++)
 		w->replay.span[i] = span_of(&w->steps[i]);
@@ -277,6 +317,8 @@ static void estimate_changes(struct work *w, uint32_t index, struct device_repor
 	};
 	struct stretch stretch;
 
+	if (w->plain)
+		return;
 	if (device->shared) {
 		device->whatif.reason = "others use the GPU too";
 		return;
@@ -312,6 +354,7 @@ static int fill_devices(struct work *w, struct process_report *report)
 			.device = i,
 			.account = &w->account[i],
 			.counters = w->survey.counters,
+			.library = w->library,
 			.steps = w->steps[i].count ? &w->steps[i] : NULL,
 			.origin_ns = w->origin_ns,
 		};
@@ -349,7 +392,8 @@ static void finish(struct work *w)
 	free(w);
 }
 
-enum process_status process_analyze(const char *path, struct process_report *report, char **note)
+enum process_status process_analyze(const char *path, enum process_depth depth,
+				    struct process_report *report, char **note)
 {
 	struct work *w = calloc(1, sizeof(*w));
 	enum process_status status = PROCESS_NONE;
@@ -358,6 +402,7 @@ enum process_status process_analyze(const char *path, struct process_report *rep
 	*note = NULL;
 	if (!w)
 		return PROCESS_NONE;
+	w->plain = depth == PROCESS_PLAIN;
 	if (trace_open(&w->trace, path, note))
 		goto out;
 	if (run(w) || fill_devices(w, report)) {

@@ -17,8 +17,28 @@ struct quantile {
 	uint64_t count;
 };
 
+/* Values below 2 * QUANTILE_STEPS have a bucket each; then each power of two has QUANTILE_STEPS. */
+static inline unsigned quantile_bucket(uint64_t value)
+{
+	unsigned power, bucket;
+
+	if (value < 2 * QUANTILE_STEPS)
+		return (unsigned)value;
+	power = 63u - (unsigned)__builtin_clzll(value);
+	bucket = (power - 2) * QUANTILE_STEPS + (unsigned)(value >> (power - 3)) - QUANTILE_STEPS;
+	return bucket < QUANTILE_BUCKETS ? bucket : QUANTILE_BUCKETS - 1;
+}
+
 /* Values beyond the last bucket count as in it. */
-void quantile_add(struct quantile *quantile, uint64_t value);
+static inline void quantile_add(struct quantile *quantile, uint64_t value)
+{
+	uint32_t *bucket = &quantile->bucket[quantile_bucket(value)];
+
+	if (*bucket == UINT32_MAX)
+		return;
+	(*bucket)++;
+	quantile->count++;
+}
 
 /*
  * The value below which the share `p` (0..1) of all lies, within QUANTILE_ERROR; exact for values

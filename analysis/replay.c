@@ -51,28 +51,33 @@ static void note_pause(struct replay *r, const struct call *call)
 				  call->thread};
 
 	if (*end && call->begin_ns > *end)
-		gap_note(&r->pauses, &pause);
+		if (gap_count(&r->pauses, pause.duration_ns))
+			gap_keep(&r->pauses, &pause);
 	if (call->end_ns > *end)
 		*end = call->end_ns;
 }
 
-static void remember(struct replay *r, const struct call *call, uint64_t span)
+static void note_range(struct replay *r, struct launch *launch)
 {
-	struct launch launch = {
-		.span = span,
-		.correlation = call->correlation,
-		.thread = call->thread,
-		.klass = call->klass,
-		.flags = call->flags,
-		.begin_ns = call->begin_ns,
-		.end_ns = call->end_ns,
-	};
+	struct range_at at = ranges_at(r->ranges, launch->thread);
 
-	if (call->thread)
-		thread_log_outer(&r->log[call->thread], call, &launch.begin_ns, &launch.end_ns);
-	if (issues(call))
-		holds_launch(&r->holds, call, &launch.hold);
-	join_add(&r->join, &launch);
+	launch->range_node = at.node;
+	launch->range_serial = at.serial;
+}
+
+/* The slot of the call among those that an operation is joined to; NULL where its id has one. */
+static struct launch *remember(struct replay *r, const struct call *call)
+{
+	struct launch *launch = join_add(&r->join, call->correlation, call->begin_ns);
+
+	if (!launch)
+		return NULL;
+	launch->thread = call->thread;
+	launch->klass = call->klass;
+	launch->flags = call->flags;
+	launch->begin_ns = call->begin_ns;
+	launch->end_ns = call->end_ns;
+	return launch;
 }
 
 static void note_end(struct replay *r, const struct call *call)
@@ -85,31 +90,58 @@ static void note_end(struct replay *r, const struct call *call)
 		r->last = now;
 }
 
-static void take_call(struct replay *r, const struct call *call)
+/* A copy or set that returns when it is done? */
+static bool blocks(const struct replay *r, const struct call *call)
 {
-	const struct vocabulary *v = &r->trace->vocabulary;
-	bool blocking = call->api && v->api[call->api - 1].blocking;
-	uint64_t span = UINT64_MAX;
-	struct hold unused;
+	return call->klass == BST_ENUM_CLASS_COPY && call->api &&
+	       r->trace->vocabulary.api[call->api - 1].blocking;
+}
 
-	if (!r->first_call_ns)
-		r->first_call_ns = call->begin_ns;
-	if (call->end_ns > r->last_call_ns)
-		r->last_call_ns = call->end_ns;
-	count_launch(r, call);
+/* What its thread did, and what holds the work that it issued. */
+static void follow_call(struct replay *r, const struct call *call)
+{
+	struct thread_log *log = call->thread ? &r->log[call->thread] : NULL;
+	struct launch *launch = NULL;
+	struct hold hold = {0};
+	bool issued = issues(call);
+	uint64_t span = UINT64_MAX;
+
 	note_end(r, call);
-	if (call->thread) {
-		span = thread_log_add(&r->log[call->thread], call, blocking, issues(call));
+	if (log) {
+		span = thread_log_add(log, call, blocks(r, call), issued);
 		if (r->alone)
 			note_pause(r, call);
 	}
 	if (!ran(call))
 		return;
-	holds_note(&r->holds, call);
+	if (holds_records(call))
+		holds_note(&r->holds, call);
+	if (issued)
+		holds_launch(&r->holds, call, &hold);
 	if (call->correlation)
-		remember(r, call, span);
-	else if (issues(call))
-		holds_launch(&r->holds, call, &unused);
+		launch = remember(r, call);
+	if (!launch)
+		return;
+	launch->span = span;
+	launch->hold = hold;
+	if (log && call->flags & BST_ENUM_CALL_FLAG_NESTED)
+		thread_log_nested(log, &launch->begin_ns, &launch->end_ns);
+	if (r->ranges)
+		note_range(r, launch);
+}
+
+static void take_call(struct replay *r, const struct call *call)
+{
+	if (!r->first_call_ns)
+		r->first_call_ns = call->begin_ns;
+	if (call->end_ns > r->last_call_ns)
+		r->last_call_ns = call->end_ns;
+	count_launch(r, call);
+	if (!r->plain) {
+		follow_call(r, call);
+	} else if (ran(call) && call->correlation) {
+		remember(r, call);
+	}
 }
 
 /* End of the last operation that the launch had to wait for, as far as the events are known. */
@@ -117,6 +149,8 @@ static uint64_t release_of(struct replay *r, const struct launch *launch)
 {
 	uint64_t release = 0;
 
+	if (!launch->hold.event_correlation[0])
+		return 0;
 	for (unsigned i = 0; i < HOLD_EVENTS; i++) {
 		const struct launch *other = join_find(&r->join, launch->hold.event_correlation[i]);
 
@@ -138,6 +172,12 @@ static void join_op(struct replay *r, const struct op *op, struct launch *launch
 		    struct issued_op *issued)
 {
 	issued->launch = launch;
+	if (op->end_ns > launch->op_end_ns)
+		launch->op_end_ns = op->end_ns;
+	if (!op->is_copy && (!op->graph || op->has_node))
+		r->kernels_explained++;
+	if (r->plain)
+		return;
 	if (launch->thread) {
 		issued->log = &r->log[launch->thread];
 		if (waited(op, launch))
@@ -146,10 +186,6 @@ static void join_op(struct replay *r, const struct op *op, struct launch *launch
 	issued->held = launch->hold.host || launch->hold.unknown;
 	issued->perhaps_held = launch->hold.unseen;
 	issued->release_ns = release_of(r, launch);
-	if (op->end_ns > launch->op_end_ns)
-		launch->op_end_ns = op->end_ns;
-	if (!op->is_copy && (!op->graph || op->has_node))
-		r->kernels_explained++;
 }
 
 static void note_span(struct replay_span *span, const struct op *op, const struct launch *launch)
@@ -175,8 +211,21 @@ static void take_op(struct replay *r, const struct op *op, uint64_t slack_ns)
 	account_add(r->account[op->device], &issued);
 }
 
+static bool has_ranges(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->chunk_count; i++)
+		if (trace->chunk[i].table == BST_TABLE_RANGE)
+			return true;
+	return false;
+}
+
 static int prepare(struct replay *r)
 {
+	if (!r->plain && has_ranges(r->trace)) {
+		r->ranges = ranges_create(&r->trace->vocabulary);
+		if (!r->ranges)
+			return -1;
+	}
 	r->log_count = (size_t)r->trace->vocabulary.threads.count + 1;
 	r->log = calloc(r->log_count, sizeof(*r->log));
 	r->log_end_ns = calloc(r->log_count, sizeof(*r->log_end_ns));
@@ -193,6 +242,8 @@ static int begin_accounts(struct replay *r, uint64_t begin_ns)
 			continue;
 		a->begin_ns = begin_ns;
 		a->blind = r->blind;
+		a->ranges = r->ranges;
+		a->device = i;
 		a->cost = tracing_cost_of(&r->trace->vocabulary, r->calls);
 		if (account_init(a))
 			return -1;
@@ -211,10 +262,29 @@ static void take_wakes(struct replay *r, struct timeline *wakes, uint64_t until_
 	}
 }
 
-static void walk(struct replay *r, struct timeline *ops, struct timeline *calls,
-		 struct timeline *wakes)
+static void take_ranges(struct replay *r, struct timeline *ranges, uint64_t until_ns)
 {
-	const struct call *call = r->call;
+	for (; r->range && r->range->begin_ns <= until_ns; r->range = timeline_range(ranges))
+		ranges_take(r->ranges, r->range);
+}
+
+/* The timelines beside that of the operations. */
+struct host_events {
+	struct timeline calls, wakes, ranges;
+};
+
+static void take_calls(struct replay *r, struct host_events *host, uint64_t until_ns)
+{
+	for (; r->call && r->call->begin_ns <= until_ns; r->call = timeline_call(&host->calls)) {
+		take_wakes(r, &host->wakes, r->call->begin_ns);
+		if (r->ranges)
+			take_ranges(r, &host->ranges, r->call->begin_ns);
+		take_call(r, r->call);
+	}
+}
+
+static void walk(struct replay *r, struct timeline *ops, struct host_events *host)
+{
 	uint64_t slack = 2 * r->clock->error_ns;
 	const struct op *op;
 
@@ -223,18 +293,11 @@ static void walk(struct replay *r, struct timeline *ops, struct timeline *calls,
 	if (slack > SLACK_MOST_NS)
 		slack = SLACK_MOST_NS;
 	while ((op = timeline_op(ops))) {
-		for (; call && call->begin_ns <= op->begin_ns + slack;
-		     call = timeline_call(calls)) {
-			take_wakes(r, wakes, call->begin_ns);
-			take_call(r, call);
-		}
+		take_calls(r, host, op->begin_ns + slack);
 		if (r->account[op->device])
 			take_op(r, op, slack);
 	}
-	for (; call; call = timeline_call(calls)) {
-		take_wakes(r, wakes, call->begin_ns);
-		take_call(r, call);
-	}
+	take_calls(r, host, UINT64_MAX);
 }
 
 static void finish_accounts(struct replay *r, uint64_t last_ns)
@@ -247,28 +310,33 @@ static void finish_accounts(struct replay *r, uint64_t last_ns)
 
 int replay_run(struct replay *r, uint64_t origin_ns, uint64_t last_ns)
 {
-	struct timeline ops = {0}, calls = {0}, wakes = {0};
+	struct timeline ops = {0};
+	struct host_events host = {0};
 	int status = -1;
 
 	if (timeline_init(&ops, r->trace, r->clock, TIMELINE_OPS) ||
-	    timeline_init(&calls, r->trace, r->clock, TIMELINE_CALLS) ||
-	    timeline_init(&wakes, r->trace, r->clock, TIMELINE_WAKES) || prepare(r))
+	    timeline_init(&host.calls, r->trace, r->clock, TIMELINE_CALLS) ||
+	    (!r->plain && timeline_init(&host.wakes, r->trace, r->clock, TIMELINE_WAKES)) ||
+	    (!r->plain && timeline_init(&host.ranges, r->trace, r->clock, TIMELINE_RANGES)) ||
+	    prepare(r))
 		goto out;
-	r->call = timeline_call(&calls);
-	r->wake = timeline_wake(&wakes);
+	r->call = timeline_call(&host.calls);
+	r->wake = r->plain ? NULL : timeline_wake(&host.wakes);
+	r->range = r->plain ? NULL : timeline_range(&host.ranges);
 	if (r->call && (!origin_ns || r->call->begin_ns < origin_ns))
 		origin_ns = r->call->begin_ns;
 	if (begin_accounts(r, origin_ns))
 		goto out;
 	r->alone = !last_ns;
-	walk(r, &ops, &calls, &wakes);
+	walk(r, &ops, &host);
 	finish_accounts(r, last_ns);
-	r->call_counts = calls.counts;
+	r->call_counts = host.calls.counts;
 	status = 0;
 out:
 	timeline_fini(&ops);
-	timeline_fini(&calls);
-	timeline_fini(&wakes);
+	timeline_fini(&host.calls);
+	timeline_fini(&host.wakes);
+	timeline_fini(&host.ranges);
 	return status;
 }
 
@@ -278,6 +346,7 @@ void replay_fini(struct replay *r)
 		thread_log_fini(&r->log[i]);
 	free(r->log);
 	free(r->log_end_ns);
+	ranges_destroy(r->ranges);
 	join_fini(&r->join);
 	holds_fini(&r->holds);
 }

@@ -4,6 +4,7 @@
 
 #include "account.h"
 #include "hold.h"
+#include "ranges.h"
 #include "survey.h"
 
 /* Operations of a device that begin in [begin, end], and when the calls behind them were made. */
@@ -20,6 +21,7 @@ struct replay {
 	struct account *account[SURVEY_DEVICES];
 	const struct blind *blind;
 	uint64_t calls; /* rows in the trace */
+	bool plain;     /* calls are counted and joined, what threads did is not followed */
 	struct replay_span span[SURVEY_DEVICES];
 	/* state */
 	struct join join;
@@ -30,6 +32,8 @@ struct replay {
 	bool alone;              /* there are no operations, only calls */
 	const struct call *call; /* the first, and the next row of its timeline */
 	const struct wake *wake;
+	struct ranges *ranges; /* NULL where the trace has none */
+	const struct range_event *range;
 	/* of the last call to end so far, and of the last one of any other thread */
 	struct last_call {
 		uint64_t end_ns;

@@ -15,7 +15,12 @@ static void device_fini(struct device_report *device)
 		free(device->kernels[i].name);
 		free(device->kernels[i].short_name);
 		free(device->kernels[i].verdict.sentence);
+		for (size_t k = 0; k < device->kernels[i].shape_count; k++)
+			free(device->kernels[i].shapes[k].words);
+		free(device->kernels[i].shapes);
 	}
+	for (unsigned i = 0; i < device->steps.cause_count; i++)
+		free(device->steps.cause[i].what);
 	for (unsigned leaf = 0; leaf < LEAF_COUNT; leaf++)
 		for (unsigned i = 0; i < device->gaps[leaf].worst_count; i++)
 			free(device->gaps[leaf].worst[i].before);
@@ -26,6 +31,11 @@ static void device_fini(struct device_report *device)
 		free(device->advice[i].why);
 		free(device->advice[i].how);
 	}
+	for (size_t i = 0; i < device->ranges.count; i++) {
+		free(device->ranges.range[i].name);
+		free(device->ranges.range[i].domain);
+	}
+	free(device->ranges.range);
 	free(device->name);
 	free(device->uuid);
 	free(device->counters.reason);

@@ -56,15 +56,25 @@ struct window {
 	uint64_t kernel_ns; /* any kernel active */
 };
 
+/* Why outliers take longer: a kernel or copy, or the device being idle before it. */
+struct outlier_cause {
+	char *what;     /* short name of the kernel, or "copy host to device"; owned */
+	bool idle;      /* before it, rather than busy with it */
+	double more_ns; /* in an outlier than in a step: means */
+};
+
+#define OUTLIER_CAUSES 5
 #define STEP_BATCHES 20
 
 struct steps {
 	bool known;
-	uint64_t count;                  /* inside the steady window */
-	uint64_t warmup_count;           /* before it */
-	uint64_t outlier_count;          /* set apart inside it */
-	uint64_t outlier_ns[LEAF_COUNT]; /* where the time of all outliers went */
-	uint64_t period_ns;              /* median */
+	uint64_t count;                             /* inside the steady window */
+	uint64_t warmup_count;                      /* before it */
+	uint64_t outlier_count;                     /* set apart inside it */
+	uint64_t outlier_ns[LEAF_COUNT];            /* where the time of all outliers went */
+	struct outlier_cause cause[OUTLIER_CAUSES]; /* most time first */
+	unsigned cause_count;
+	uint64_t period_ns;      /* median */
 	uint64_t untraced_ns;    /* the same without tracing: less its mean share of a step */
 	uint64_t low_ns;         /* 10th percentile */
 	uint64_t high_ns;        /* 90th percentile */
@@ -74,6 +84,20 @@ struct steps {
 	 * much the steps of this run differ from one stretch to the next. */
 	unsigned batch_count;
 	uint64_t batch_ns[STEP_BATCHES];
+};
+
+/* A shape of library calls that a kernel served; over the whole run. */
+struct shape_report {
+	char *words;
+	uint64_t launches;
+	uint64_t total_ns;
+	double mean_ns;
+	enum regime regime;
+	enum leaf leaf;
+	double confidence;
+	enum evidence evidence;
+	double samples; /* as of kernel_report */
+	struct measure tensor_pct, fma_pct, dram_pct, l2_pct, l1_pct;
 };
 
 struct kernel_report {
@@ -104,9 +128,11 @@ struct kernel_report {
 	enum evidence flops_source, bytes_source; /* library or counters; none = unknown */
 	enum ceiling pipe; /* that does the arithmetic; CEILING_COUNT = not known */
 	struct roofline roofline;
-	struct measure queue_ns; /* median: from the end of its launch call to its start */
-	struct measure gap_ns;   /* median idle time of the device before it */
-	uint64_t graph_launches; /* of `launches`, those that were nodes of a graph */
+	struct measure queue_ns;     /* median: from the end of its launch call to its start */
+	struct measure gap_ns;       /* median idle time of the device before it */
+	uint64_t graph_launches;     /* of `launches`, those that were nodes of a graph */
+	struct shape_report *shapes; /* longest total first; none where it served a single one */
+	size_t shape_count;
 };
 
 struct copy_report {
@@ -196,6 +222,32 @@ struct counters_report {
 	char *reason;       /* why it ended or never began, words; NULL if as planned */
 };
 
+/* Device time of a range in a window, and how many times there was work of it. */
+struct range_window {
+	uint64_t count;
+	uint64_t self_ns[LEAF_COUNT];  /* without the ranges inside */
+	uint64_t total_ns[LEAF_COUNT]; /* with them */
+};
+
+struct range_report {
+	char *name;   /* owned; NULL where the range has none */
+	char *domain; /* likewise; NULL = the default one */
+	unsigned depth;
+	uint64_t opened; /* by any thread, with work of the device or without */
+	struct range_window whole, steady;
+};
+
+/* NVTX ranges as a tree, each before those inside it, the largest first. With `outside` the selves
+ * of a leaf sum to the window's. */
+struct ranges_report {
+	bool known; /* the trace has any */
+	struct range_report *range;
+	size_t count;
+	struct range_report outside;  /* of all ranges */
+	struct range_report stranger; /* of it, by threads that never opened one */
+	uint64_t crowded; /* ranges that found no room and count as the one around them */
+};
+
 struct device_report {
 	unsigned index;
 	char *name;
@@ -217,6 +269,7 @@ struct device_report {
 	struct counters_report counters;
 	struct gap_report gaps[LEAF_COUNT];
 	struct class_report classes[CLASS_COUNT];
+	struct ranges_report ranges;
 	struct whatif whatif;
 	struct advice *advice; /* largest saving first */
 	size_t advice_count;
@@ -238,6 +291,7 @@ struct coverage {
 	uint64_t
 		kernels_explained; /* valid times, and joined to a launch call or to a graph launch and node */
 	uint64_t lost;             /* sum of records lost */
+	double kept_share; /* of the device's records or of calls, whichever is less; see process.c */
 	struct loss_report *dropped;
 	size_t dropped_count;
 	uint64_t trace_bytes;

@@ -11,17 +11,16 @@
 #include "projection.h"
 #include "whatif.h"
 
-static json_t *leaves_of(const struct window *window)
+static json_t *leaves_of(const uint64_t leaf_ns[LEAF_COUNT])
 {
 	json_t *leaves = json_object();
 
 	for (unsigned i = 0; i < LEAF_COUNT; i++)
-		json_object_set_new(leaves, leaf_name((enum leaf)i),
-				    json_count(window->leaf_ns[i]));
+		json_object_set_new(leaves, leaf_name((enum leaf)i), json_count(leaf_ns[i]));
 	return leaves;
 }
 
-static json_t *pillars_of(const struct window *window)
+static json_t *pillars_of(const uint64_t leaf_ns[LEAF_COUNT])
 {
 	static const enum regime order[] = {REGIME_COMPUTE, REGIME_MEMORY, REGIME_OVERHEAD,
 					    REGIME_OTHER};
@@ -32,7 +31,7 @@ static json_t *pillars_of(const struct window *window)
 
 		for (unsigned i = 0; i < LEAF_COUNT; i++)
 			if (leaf_pillar((enum leaf)i) == order[p])
-				sum += window->leaf_ns[i];
+				sum += leaf_ns[i];
 		json_object_set_new(pillars, regime_name(order[p]), json_count(sum));
 	}
 	return pillars;
@@ -50,13 +49,13 @@ static json_t *window_of(const struct window *window)
 {
 	if (!window->known)
 		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
-			 json_count(window->begin_ns), "window_ns", json_count(window->window_ns),
-			 "busy_ns", json_count(window->busy_ns), "kernel_ns",
-			 json_count(window->kernel_ns), "leaves", leaves_of(window), "host",
-			 host_of(&window->host), "tracing_device_ns",
-			 json_count(window->tracing_device_ns), "launch_queue_gap_ns",
-			 json_count(window->launch_queue_gap_ns), "pillars", pillars_of(window));
+	return json_pack(
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "begin",
+		json_count(window->begin_ns), "window_ns", json_count(window->window_ns), "busy_ns",
+		json_count(window->busy_ns), "kernel_ns", json_count(window->kernel_ns), "leaves",
+		leaves_of(window->leaf_ns), "host", host_of(&window->host), "tracing_device_ns",
+		json_count(window->tracing_device_ns), "launch_queue_gap_ns",
+		json_count(window->launch_queue_gap_ns), "pillars", pillars_of(window->leaf_ns));
 }
 
 static json_t *step_of(const struct steps *steps)
@@ -72,6 +71,18 @@ static json_t *step_of(const struct steps *steps)
 		json_count(steps->warmup_count), "outlier_count", json_count(steps->outlier_count));
 }
 
+static json_t *causes_of(const struct steps *steps)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < steps->cause_count; i++)
+		json_array_append_new(
+			list, json_pack("{s:o, s:s, s:o}", "what", json_text(steps->cause[i].what),
+					"how", steps->cause[i].idle ? "idle before" : "busy",
+					"more_ns", json_number(steps->cause[i].more_ns)));
+	return list;
+}
+
 static json_t *outliers_json(const struct device_report *device)
 {
 	struct outliers o = outliers_of(device);
@@ -82,8 +93,9 @@ static json_t *outliers_json(const struct device_report *device)
 	more = json_object();
 	for (unsigned i = 0; i < LEAF_COUNT; i++)
 		json_object_set_new(more, leaf_name((enum leaf)i), json_number(o.more_ns[i]));
-	return json_pack("{s:o, s:o, s:o}", "count", json_count(device->steps.outlier_count),
-			 "mean_ns", json_number(o.mean_ns), "more_ns", more);
+	return json_pack("{s:o, s:o, s:o, s:o}", "count", json_count(device->steps.outlier_count),
+			 "mean_ns", json_number(o.mean_ns), "more_ns", more, "causes",
+			 causes_of(&device->steps));
 }
 
 static json_t *steady_of(const struct device_report *device)
@@ -100,6 +112,33 @@ static json_t *steady_of(const struct device_report *device)
 static json_t *source_of(enum evidence source)
 {
 	return source == EVIDENCE_NONE ? json_null() : json_string(label_evidence(source));
+}
+
+static json_t *shape_of(const struct shape_report *shape)
+{
+	json_t *json = json_pack(
+		"{s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:s, s:o}", "shape", json_text(shape->words),
+		"launches", json_count(shape->launches), "total_ns", json_count(shape->total_ns),
+		"mean_ns", json_number(shape->mean_ns), "regime", regime_name(shape->regime),
+		"leaf", leaf_name(shape->leaf), "confidence", json_number(shape->confidence),
+		"evidence", label_evidence(shape->evidence), "samples",
+		json_number(shape->samples));
+
+	json_object_set_new(json, "tensor_pct", json_measure(&shape->tensor_pct));
+	json_object_set_new(json, "fma_pct", json_measure(&shape->fma_pct));
+	json_object_set_new(json, "dram_pct", json_measure(&shape->dram_pct));
+	json_object_set_new(json, "l2_pct", json_measure(&shape->l2_pct));
+	json_object_set_new(json, "l1_pct", json_measure(&shape->l1_pct));
+	return json;
+}
+
+static json_t *shapes_of(const struct kernel_report *kernel)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < kernel->shape_count; i++)
+		json_array_append_new(list, shape_of(&kernel->shapes[i]));
+	return list;
 }
 
 static json_t *kernel_of(const struct kernel_report *kernel)
@@ -144,6 +183,7 @@ static json_t *kernel_of(const struct kernel_report *kernel)
 	json_object_set_new(json, "roof",
 			    r->pct.known ? json_string(ceiling_name(r->roof)) : json_null());
 	json_object_set_new(json, "class", json_string(class_name(kernel->class)));
+	json_object_set_new(json, "shapes", shapes_of(kernel));
 	return json;
 }
 
@@ -265,6 +305,51 @@ static json_t *advice_of(const struct device_report *device)
 						      "how", json_text(advice->how)));
 	}
 	return list;
+}
+
+static uint64_t sum_of(const uint64_t leaf_ns[LEAF_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < LEAF_COUNT; i++)
+		sum += leaf_ns[i];
+	return sum;
+}
+
+static json_t *range_window_of(const struct range_window *window)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "count", json_count(window->count),
+			 "total_ns", json_count(sum_of(window->total_ns)), "self_ns",
+			 json_count(sum_of(window->self_ns)), "pillars",
+			 pillars_of(window->total_ns), "self_leaves", leaves_of(window->self_ns));
+}
+
+static json_t *range_of(const struct range_report *range)
+{
+	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "name", json_text(range->name), "domain",
+			 json_text(range->domain), "depth", (int)range->depth, "opened",
+			 json_count(range->opened), "whole", range_window_of(&range->whole),
+			 "steady", range_window_of(&range->steady));
+}
+
+static json_t *outside_of(const struct range_report *range)
+{
+	return json_pack("{s:o, s:o}", "whole", range_window_of(&range->whole), "steady",
+			 range_window_of(&range->steady));
+}
+
+static json_t *ranges_of(const struct ranges_report *ranges)
+{
+	json_t *tree;
+
+	if (!ranges->known)
+		return json_null();
+	tree = json_array();
+	for (size_t i = 0; i < ranges->count; i++)
+		json_array_append_new(tree, range_of(&ranges->range[i]));
+	return json_pack("{s:o, s:o, s:o, s:o}", "tree", tree, "outside",
+			 outside_of(&ranges->outside), "threads_without",
+			 outside_of(&ranges->stranger), "crowded", json_count(ranges->crowded));
 }
 
 static json_t *changes_of(const struct whatif *w)
@@ -398,6 +483,7 @@ static json_t *device_of(const struct device_report *device, const struct proces
 	json_object_set_new(json, "copies", copies_of(device));
 	json_object_set_new(json, "counters", counters_of(&device->counters));
 	json_object_set_new(json, "gaps", gaps_of(device));
+	json_object_set_new(json, "ranges", ranges_of(&device->ranges));
 	json_object_set_new(json, "whatif", whatif_of(&device->whatif));
 	json_object_set_new(json, "advice", advice_of(device));
 	return json;
@@ -414,14 +500,15 @@ static json_t *coverage_of(const struct coverage *coverage)
 		free(cause);
 	}
 	return json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kernels",
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kernels",
 		json_count(coverage->kernels), "copies", json_count(coverage->copies),
 		"launches_hooked", json_count(coverage->launches_hooked), "launches_seen",
 		json_count(coverage->launches_seen), "launches_captured",
 		json_count(coverage->launches_captured), "graph_launches",
 		json_count(coverage->graph_launches), "kernels_explained",
-		json_count(coverage->kernels_explained), "lost", json_count(coverage->lost),
-		"dropped", dropped, "trace_bytes", json_count(coverage->trace_bytes), "tracing_ns",
+		json_count(coverage->kernels_explained), "kept_share",
+		json_real(coverage->kept_share), "lost", json_count(coverage->lost), "dropped",
+		dropped, "trace_bytes", json_count(coverage->trace_bytes), "tracing_ns",
 		json_count(coverage->tracing_ns), "hook_ns", json_count(coverage->hook_ns));
 }
 

@@ -16,6 +16,7 @@
 #include "report_collectives.h"
 #include "report_kernels.h"
 #include "report_projection.h"
+#include "report_ranges.h"
 #include "report_roofline.h"
 #include "table.h"
 
@@ -26,6 +27,8 @@
 #define HOST_SHOWN 0.05 /* nor what the CPU did in host time, if it ran for the rest */
 #define TEXT_LIMIT 4096
 #define NAME_COLUMNS 60
+#define CAUSE_COLUMNS 40
+#define CAUSE_SHOWN 0.5 /* of the leaf that grew: a kernel that explains less does not explain it */
 #define CLOCK_HELD 0.97 /* of the highest clock: below, something held it down */
 
 static const char *or_empty(const char *text)
@@ -97,13 +100,29 @@ static void print_process_warnings(const struct process_report *process,
 		     or_empty(process->cupti));
 }
 
-/* "apart: start-up 9.80 s, 12 warm-up steps, 3 outliers of 1.20 s (1.10 s more in host)": what the steady
- * part leaves out. */
+/* "; 1.05 s of it waiting for memcpy": the kernel or copy that makes outliers what they are, if one
+ * does. */
+static void outlier_words(const struct steps *steps, double more_ns, char *text, size_t size)
+{
+	const struct outlier_cause *cause = &steps->cause[0];
+	char *what;
+
+	text[0] = '\0';
+	if (!steps->cause_count || cause->more_ns < CAUSE_SHOWN * more_ns)
+		return;
+	what = printable_line(cause->what, CAUSE_COLUMNS);
+	snprintf(text, size, "; %s %s %s", quantity_time(cause->more_ns).text,
+		 cause->idle ? "waiting for" : "by", what);
+	free(what);
+}
+
+/* "apart: start-up 9.80 s, 12 warm-up steps, 3 outliers of 1.20 s (1.10 s more in host; 1.05 s waiting for
+ * gemm)": what the steady part leaves out. */
 static void add_apart(struct parts *parts, const struct device_report *device, uint64_t startup_ns)
 {
 	const struct steps *steps = &device->steps;
 	struct outliers outliers = outliers_of(device);
-	char text[240] = "";
+	char text[400] = "", cause[160];
 	size_t size = 0;
 
 	if (startup_ns)
@@ -117,11 +136,13 @@ static void add_apart(struct parts *parts, const struct device_report *device, u
 		size += (size_t)snprintf(text + size, sizeof(text) - size, ", %s outlier%s",
 					 quantity_count(steps->outlier_count).text,
 					 plural(steps->outlier_count));
-	if (outliers.known && outliers.more_ns[outliers.grew] > 0)
-		snprintf(text + size, sizeof(text) - size, " of %s (%s more in %s)",
+	if (outliers.known && outliers.more_ns[outliers.grew] > 0) {
+		outlier_words(steps, outliers.more_ns[outliers.grew], cause, sizeof(cause));
+		snprintf(text + size, sizeof(text) - size, " of %s (%s more in %s%s)",
 			 quantity_time(outliers.mean_ns).text,
 			 quantity_time(outliers.more_ns[outliers.grew]).text,
-			 leaf_name(outliers.grew));
+			 leaf_name(outliers.grew), cause);
+	}
 	if (size)
 		part(parts, "apart: %s", text + 2);
 }
@@ -623,6 +644,7 @@ static void print_device_block(const struct device_report *device,
 	print_pillars(window, terminal);
 	report_kernels_print(device, view, terminal);
 	report_projection_print(device, view, terminal);
+	report_ranges_print(device, view, terminal);
 	print_gaps(device, view, terminal);
 	print_copies(device, view, terminal);
 	print_advice(device, terminal);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "array.h"
-#include "timeline.h"
 
 void sequence_init(struct sequence *sequence)
 {
@@ -33,6 +32,7 @@ static unsigned stream_index(struct sequence *s, const struct op *op)
 			return SEQUENCE_STREAMS - 1;
 		s->stream[s->stream_count++] = op->stream;
 	}
+	s->last_stream = i;
 	s->stream_ns[i] += op->end_ns - op->begin_ns;
 	return i;
 }
@@ -49,16 +49,28 @@ static bool begins_graph(struct sequence *s, const struct op *op)
 	return true;
 }
 
+/* Symbols and deltas have the same capacity. */
+static int grow(struct sequence *s)
+{
+	size_t symbols = s->capacity, deltas = s->capacity;
+
+	if (s->count == SEQUENCE_LIMIT ||
+	    array_reserve((void **)&s->symbol, &symbols, s->count + 1, 4) ||
+	    array_reserve((void **)&s->delta, &deltas, s->count + 1, 4))
+		return -1;
+	s->capacity = deltas;
+	return 0;
+}
+
 static int reserve(struct sequence *s, bool far, bool graph)
 {
-	return array_reserve((void **)&s->symbol, &s->symbol_capacity, s->count + 1, 4) ||
-	       array_reserve((void **)&s->delta, &s->delta_capacity, s->count + 1, 4) ||
+	return (s->count == s->capacity && grow(s)) ||
 	       (far && array_reserve((void **)&s->far, &s->far_capacity, s->far_count + 1, 8)) ||
 	       (graph &&
 		array_reserve((void **)&s->graph, &s->graph_capacity, s->graph_count + 1, 4));
 }
 
-void sequence_add(struct sequence *s, const struct op *op)
+void sequence_add_any(struct sequence *s, const struct op *op)
 {
 	uint32_t signature = op->signature < SEQUENCE_SIGNATURES ? op->signature : 0;
 	bool far = !s->count || op->begin_ns - s->last_ns >= UINT32_MAX;
@@ -66,8 +78,9 @@ void sequence_add(struct sequence *s, const struct op *op)
 
 	if (s->full)
 		return;
-	if (s->count == SEQUENCE_LIMIT || reserve(s, far, graph)) {
+	if (reserve(s, far, graph)) {
 		s->full = true;
+		s->capacity = 0;
 		return;
 	}
 	if (!s->count)

@@ -8,7 +8,10 @@
 
 #include "estimate.h"
 #include "kernel_name.h"
+#include "kernel_shapes.h"
 #include "kernel_work.h"
+#include "outlier_causes.h"
+#include "summary_ranges.h"
 #include "verdict.h"
 
 static void label_signature(const struct tensor_sources *tensors,
@@ -180,6 +183,20 @@ static int by_share(const void *a, const void *b)
 	return (x->launches < y->launches) - (x->launches > y->launches);
 }
 
+static void fill_shapes(const struct summary_input *in, bool shared, uint32_t signature,
+			struct kernel_report *k)
+{
+	const struct kernel_shapes_input input = {
+		.counters = shared ? NULL : in->counters,
+		.library = in->library,
+		.device = in->device,
+		.signature = signature,
+		.label = &in->account->label[signature],
+	};
+
+	kernel_shapes_fill(&input, k);
+}
+
 static void fill_kernels(const struct summary_input *in, double window_ns,
 			 struct device_report *report)
 {
@@ -194,9 +211,12 @@ static void fill_kernels(const struct summary_input *in, double window_ns,
 	for (size_t i = 0; report->kernels && i < in->account->label_count; i++) {
 		const struct kernel_stat *stat = &in->account->kernel[i];
 
-		if (stat->launches || stat->busy_ns)
-			fill_kernel(in, (uint32_t)i, window_ns, &peaks,
-				    &report->kernels[report->kernel_count++]);
+		if (!stat->launches && !stat->busy_ns)
+			continue;
+		fill_kernel(in, (uint32_t)i, window_ns, &peaks,
+			    &report->kernels[report->kernel_count]);
+		fill_shapes(in, report->shared, (uint32_t)i,
+			    &report->kernels[report->kernel_count++]);
 	}
 	if (report->kernels)
 		qsort(report->kernels, n, sizeof(*report->kernels), by_share);
@@ -257,7 +277,7 @@ static void fill_copies(const struct account *a, struct device_report *report)
 		qsort(report->copies, report->copy_count, sizeof(*report->copies), by_exposure);
 }
 
-static char *gap_words(const struct vocabulary *v, const struct worst_gap *gap)
+char *summary_gap_words(const struct vocabulary *v, const struct worst_gap *gap)
 {
 	char *demangled, *words;
 
@@ -297,7 +317,7 @@ void summary_gaps(const struct trace *trace, const struct gap_stat *stat, uint64
 		report->worst[i] = (struct gap){
 			.begin_ns = gap->begin_ns - origin_ns,
 			.duration_ns = gap->duration_ns,
-			.before = gap_words(v, gap),
+			.before = summary_gap_words(v, gap),
 			.tid = gap->thread && gap->thread <= v->threads.count
 				       ? v->thread[gap->thread - 1].tid
 				       : 0,
@@ -344,6 +364,7 @@ static void fill_steps(const struct summary_input *in, struct steps *steps)
 	};
 	memcpy(steps->batch_ns, list->batch_ns, sizeof(steps->batch_ns));
 	memcpy(steps->outlier_ns, in->account->outlier_ns, sizeof(steps->outlier_ns));
+	outlier_causes_fill(&in->trace->vocabulary, in->account, steps);
 }
 
 /* Bursts of set 0 speak of the sampling as a whole. */
@@ -401,5 +422,6 @@ void summary_device(const struct summary_input *in, struct device_report *report
 	fill_copies(a, report);
 	for (unsigned leaf = 0; leaf < LEAF_COUNT; leaf++)
 		summary_gaps(in->trace, &a->gap[leaf], in->origin_ns, &report->gaps[leaf]);
+	summary_ranges(&in->trace->vocabulary, a, &report->ranges);
 	report->verdict = verdict_of(window, busy_confidence(report), report->steps.known);
 }

@@ -26,6 +26,7 @@ struct summary_input {
 	uint32_t device;
 	const struct account *account;   /* finished */
 	const struct counters *counters; /* NULL if nothing was sampled */
+	const struct library *library;   /* NULL if no call was seen */
 	const struct step_list *steps;
 	uint64_t origin_ns; /* of the report's times */
 };
@@ -35,6 +36,9 @@ void summary_identity(const struct vocabulary *v, uint32_t device, struct device
 
 /* Fills all but the advice. Lists stay shorter without memory. */
 void summary_device(const struct summary_input *input, struct device_report *report);
+
+/* What ended a gap: a kernel's short name, "copy host to device" ...; owned by the caller. */
+char *summary_gap_words(const struct vocabulary *vocabulary, const struct worst_gap *gap);
 
 /* The words for a gap statistic. */
 void summary_gaps(const struct trace *trace, const struct gap_stat *stat, uint64_t origin_ns,

@@ -49,14 +49,16 @@ static int note_collective(struct device_survey *d, const struct op *op, uint64_
 	return name ? collectives_add(&d->collectives, &run) : 0;
 }
 
-static int note_op(const struct survey *survey, struct device_survey *d, const struct op *op)
+static int note_op(const struct survey *survey, struct device_survey *d, const struct op *op,
+		   bool steps)
 {
 	if (!d->first_ns)
 		d->first_ns = op->begin_ns;
 	if (op->end_ns > d->last_ns)
 		d->last_ns = op->end_ns;
 	if (!op->is_copy) {
-		sequence_add(&d->sequence, op);
+		if (steps)
+			sequence_add(&d->sequence, op);
 		d->kernel[op->signature].launches++;
 		d->kernel[op->signature].total_ns += op->end_ns - op->begin_ns;
 		if (note_collective(d, op, survey->collective[op->signature]))
@@ -95,7 +97,7 @@ static uint64_t *find_collectives(const struct vocabulary *v)
 }
 
 int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
-		const struct blind *blind)
+		const struct blind *blind, struct library *library, bool steps)
 {
 	size_t signatures = trace->vocabulary.signature_count;
 	struct timeline timeline;
@@ -110,12 +112,12 @@ int survey_init(struct survey *survey, struct trace *trace, const struct clock *
 		survey_fini(survey);
 		return -1;
 	}
-	survey->counters = counters_create(trace, clock, blind);
+	survey->counters = counters_create(trace, clock, blind, library);
 	while (!status && (op = timeline_op(&timeline))) {
 		struct device_survey *d =
 			device_of(survey, op->device, signatures ? signatures : 1);
 
-		status = d ? note_op(survey, d, op) : -1;
+		status = d ? note_op(survey, d, op, steps) : -1;
 		if (!status && survey->counters)
 			status = counters_add(survey->counters, op);
 	}

@@ -38,9 +38,13 @@ struct survey {
 	uint64_t *collective;       /* by signature: hash of the name, 0 = no collective */
 };
 
-/* Walks all operations. Samples over `blind` are left out. -1 without memory. */
+/*
+ * Walks all operations. Samples over `blind` are left out; `library`, NULL or kept by reference,
+ * tells them the shapes that kernels serve. `steps`: sequences are kept to find them in. -1 without
+ * memory.
+ */
 int survey_init(struct survey *survey, struct trace *trace, const struct clock *clock,
-		const struct blind *blind);
+		const struct blind *blind, struct library *library, bool steps);
 void survey_fini(struct survey *survey);
 
 #endif

@@ -93,7 +93,7 @@ static bool span_kind_of(const struct call *call, bool blocking, enum span_kind 
 	}
 }
 
-static void launched(struct thread_log *log, uint64_t begin_ns)
+void thread_log_launched(struct thread_log *log, uint64_t begin_ns)
 {
 	if (log->unlaunched < log->first)
 		log->unlaunched = log->first;
@@ -101,20 +101,10 @@ static void launched(struct thread_log *log, uint64_t begin_ns)
 		span_at(log, log->unlaunched)->next_launch_ns = begin_ns;
 }
 
-uint64_t thread_log_add(struct thread_log *log, const struct call *call, bool blocking,
-			bool launches)
+uint64_t thread_log_span(struct thread_log *log, const struct call *call, bool blocking)
 {
 	struct thread_span span = {call->begin_ns, call->end_ns, UINT64_MAX, SPAN_ALLOC};
 
-	if (!(call->flags & BST_ENUM_CALL_FLAG_NESTED)) {
-		log->outer_begin_ns = call->begin_ns;
-		log->outer_end_ns = call->end_ns;
-		log->outer_class = call->klass;
-		log->recent[log->call_count++ % RECENT_CALLS] =
-			(struct recent_call){call->begin_ns, launches};
-	}
-	if (launches)
-		launched(log, call->begin_ns);
 	if (span.begin_ns < log->covered_ns)
 		span.begin_ns = log->covered_ns;
 	if (!span_kind_of(call, blocking, &span.kind) || span.end_ns <= span.begin_ns)
@@ -138,12 +128,9 @@ void thread_log_waited(struct thread_log *log, uint64_t span)
 	log->sync_ns += copy->end_ns - copy->begin_ns;
 }
 
-void thread_log_outer(const struct thread_log *log, const struct call *call, uint64_t *begin_ns,
-		      uint64_t *end_ns)
+void thread_log_nested(const struct thread_log *log, uint64_t *begin_ns, uint64_t *end_ns)
 {
-	*begin_ns = call->begin_ns;
-	*end_ns = call->end_ns;
-	if (!(call->flags & BST_ENUM_CALL_FLAG_NESTED) || call->begin_ns > log->outer_end_ns)
+	if (*begin_ns > log->outer_end_ns)
 		return;
 	switch (log->outer_class) {
 	case BST_ENUM_CLASS_LAUNCH:

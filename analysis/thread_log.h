@@ -53,19 +53,38 @@ typedef uint64_t (*busy_between)(const void *device, uint64_t from_ns, uint64_t 
 void thread_log_init(struct thread_log *log);
 void thread_log_fini(struct thread_log *log);
 
+/* Parts of thread_log_add: a launch ends what followed the spans before it; the span of a call. */
+void thread_log_launched(struct thread_log *log, uint64_t begin_ns);
+uint64_t thread_log_span(struct thread_log *log, const struct call *call, bool blocking);
+
 /*
  * Takes a call of the thread, in the order of begin. Returns the number of the span that it became,
  * UINT64_MAX if none: by it thread_log_waited turns an asynchronous copy into a wait. `launches`:
  * the call issues device work.
  */
-uint64_t thread_log_add(struct thread_log *log, const struct call *call, bool blocking,
-			bool launches);
+static inline uint64_t thread_log_add(struct thread_log *log, const struct call *call,
+				      bool blocking, bool launches)
+{
+	if (!(call->flags & BST_ENUM_CALL_FLAG_NESTED)) {
+		log->outer_begin_ns = call->begin_ns;
+		log->outer_end_ns = call->end_ns;
+		log->outer_class = call->klass;
+		log->recent[log->call_count++ % RECENT_CALLS] =
+			(struct recent_call){call->begin_ns, launches};
+	}
+	if (launches && log->unlaunched < log->last)
+		thread_log_launched(log, call->begin_ns);
+	/* Most calls: launches that only launch. */
+	if (call->klass == BST_ENUM_CLASS_LAUNCH &&
+	    !(call->flags & BST_ENUM_CALL_FLAG_MODULE_LOADED))
+		return UINT64_MAX;
+	return thread_log_span(log, call, blocking);
+}
 void thread_log_waited(struct thread_log *log, uint64_t span);
 
-/* Begin and end of the call, or of the outer call that it is a part of, if that one issues device
- * work itself. */
-void thread_log_outer(const struct thread_log *log, const struct call *call, uint64_t *begin_ns,
-		      uint64_t *end_ns);
+/* Of a nested call: puts begin and end of the outer call that it is a part of in place of its own, if
+ * that one issues device work itself. */
+void thread_log_nested(const struct thread_log *log, uint64_t *begin_ns, uint64_t *end_ns);
 
 /*
  * Splits [from, to) of the thread's time: alloc-like calls are alloc, waits are sync, and so is

@@ -15,7 +15,7 @@
 #define OPEN_ROWS_LIMIT (3u << 20)
 
 struct open_chunk {
-	uint8_t *row; /* struct op, call or wake: all begin with begin_ns */
+	uint8_t *row; /* struct op, call, wake or range_event: all begin with begin_ns */
 	size_t bytes;
 	const uint8_t *head, *end; /* rows not handed out yet */
 	struct trace_chunk *source;
@@ -38,6 +38,8 @@ static int is_mine(const struct timeline *t, const struct trace_chunk *c)
 		return c->table == BST_TABLE_CALL;
 	if (t->what == TIMELINE_WAKES)
 		return c->table == BST_TABLE_WAKE;
+	if (t->what == TIMELINE_RANGES)
+		return c->table == BST_TABLE_RANGE;
 	return c->table == BST_TABLE_RUN || c->table == BST_TABLE_COPY;
 }
 
@@ -102,6 +104,8 @@ static size_t row_bytes_of(enum timeline_what what)
 		return sizeof(struct op);
 	case TIMELINE_CALLS:
 		return sizeof(struct call);
+	case TIMELINE_RANGES:
+		return sizeof(struct range_event);
 	default:
 		return sizeof(struct wake);
 	}
@@ -223,6 +227,8 @@ static enum bst_status decode(struct timeline *t, const struct trace_chunk *sour
 				  &t->cursor);
 	case TIMELINE_CALLS:
 		return decode_calls(&t->rows, t->trace, t->clock, source, row, count, &t->counts);
+	case TIMELINE_RANGES:
+		return decode_ranges(&t->rows, t->trace, t->clock, source, row, count, &t->counts);
 	default:
 		return decode_wakes(&t->rows, t->trace, t->clock, source, row, count, &t->counts);
 	}
@@ -320,6 +326,11 @@ const struct call *timeline_call(struct timeline *t)
 }
 
 const struct wake *timeline_wake(struct timeline *t)
+{
+	return next(t);
+}
+
+const struct range_event *timeline_range(struct timeline *t)
 {
 	return next(t);
 }

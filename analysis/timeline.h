@@ -1,4 +1,5 @@
-/* The events of a trace in the order of time: device operations, calls of the host, or what threads had used at some of them. */
+/* The events of a trace in the order of time: device operations, calls of the host, what threads had used at some of them, or NVTX
+ * ranges. */
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
@@ -12,6 +13,7 @@ struct op {
 	uint64_t end_ns;    /* >= begin_ns */
 	uint64_t stream;    /* context and CUPTI stream id: equal for ops of one stream */
 	uint64_t bytes;     /* of copies */
+	uint64_t node;      /* of a graph, CUPTI's id; 0 = none or not known */
 	uint32_t signature; /* of kernels: see struct signature */
 	uint32_t correlation;
 	uint32_t graph; /* 0 = not of a graph */
@@ -36,6 +38,17 @@ struct call {
 	uint8_t flags; /* enum call_flag */
 };
 
+/* A thread opens or closes an NVTX range. */
+struct range_event {
+	uint64_t begin_ns;
+	uint64_t order;  /* 0: events of one moment keep the order of the file */
+	uint64_t id;     /* of ranges that are started and ended */
+	uint64_t domain; /* id of a handle; 0 = the default one */
+	uint32_t name;   /* index of the vocabulary's strings plus 1; 0 = none */
+	uint32_t thread; /* as struct call */
+	uint8_t kind;    /* enum range_kind */
+};
+
 /* Rows that are counted and have no place in time. */
 struct timeline_counts {
 	uint64_t kernels; /* all that were read, whatever their times */
@@ -50,6 +63,7 @@ enum timeline_what {
 	TIMELINE_OPS,
 	TIMELINE_CALLS,
 	TIMELINE_WAKES,
+	TIMELINE_RANGES,
 };
 
 struct open_chunk;
@@ -91,5 +105,6 @@ void timeline_fini(struct timeline *timeline);
 const struct op *timeline_op(struct timeline *timeline);
 const struct call *timeline_call(struct timeline *timeline);
 const struct wake *timeline_wake(struct timeline *timeline);
+const struct range_event *timeline_range(struct timeline *timeline);
 
 #endif

@@ -19,6 +19,7 @@ struct progress {
 	uint64_t time_min, time_max;
 	uint64_t offset;
 	uint64_t losses; /* of device records, counted up to here */
+	uint64_t losses_behind;
 };
 
 static char *words(const char *text)
@@ -76,14 +77,21 @@ static void note_hole(struct trace *trace, uint16_t table, uint64_t begin_ns, ui
 static uint64_t device_losses(const uint32_t losses[BST_CAUSE_COUNT])
 {
 	return (uint64_t)losses[BST_ENUM_LOSS_POOL_EXHAUSTED - 1] +
-	       losses[BST_ENUM_LOSS_CUPTI_DROPPED - 1] + losses[BST_ENUM_LOSS_FILE_LIMIT - 1] +
-	       losses[BST_ENUM_LOSS_WRITE_ERROR - 1] + losses[BST_ENUM_LOSS_NO_MEMORY - 1];
+	       losses[BST_ENUM_LOSS_CUPTI_DROPPED - 1] + losses[BST_ENUM_LOSS_WRITE_ERROR - 1] +
+	       losses[BST_ENUM_LOSS_NO_MEMORY - 1];
 }
 
-/* Samples and what threads had used are extra evidence: without them the timeline is whole. */
+/* What the size limit costs is cut off at the end, or (the newest is kept) at the beginning, where
+ * first_row says so. */
+static uint64_t losses_behind(const uint32_t losses[BST_CAUSE_COUNT])
+{
+	return device_losses(losses) + losses[BST_ENUM_LOSS_FILE_LIMIT - 1];
+}
+
+/* Samples, what threads had used and ranges are extra: without them the timeline is whole. */
 static bool makes_holes(uint16_t table)
 {
-	return table != BST_TABLE_SAMPLE && table != BST_TABLE_WAKE;
+	return table != BST_TABLE_SAMPLE && table != BST_TABLE_WAKE && table != BST_TABLE_RANGE;
 }
 
 static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
@@ -113,6 +121,7 @@ static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
 	progress->time_max = rows->time_max;
 	progress->offset = chunk->offset;
 	progress->losses = device_losses(chunk->losses);
+	progress->losses_behind = losses_behind(chunk->losses);
 	if (array_reserve((void **)&trace->chunk, &trace->chunk_capacity, trace->chunk_count + 1,
 			  sizeof(listed)) == 0)
 		trace->chunk[trace->chunk_count++] = listed;
@@ -121,7 +130,7 @@ static void list_chunk(struct trace *trace, const struct bst_chunk *chunk,
 static bool is_event_table(uint16_t table)
 {
 	return table == BST_TABLE_RUN || table == BST_TABLE_COPY || table == BST_TABLE_CALL ||
-	       table == BST_TABLE_SAMPLE || table == BST_TABLE_WAKE;
+	       table == BST_TABLE_SAMPLE || table == BST_TABLE_WAKE || table == BST_TABLE_RANGE;
 }
 
 /*
@@ -133,7 +142,8 @@ static bool lacks_end(const struct trace *trace, const struct progress *last)
 {
 	const struct bst_reader *reader = &trace->reader;
 
-	if (!reader->trailer || reader->stopped_by || device_losses(reader->losses) > last->losses)
+	if (!reader->trailer || reader->stopped_by ||
+	    losses_behind(reader->losses) > last->losses_behind)
 		return true;
 	for (unsigned i = 0; i < reader->damage_count && i < BST_DAMAGE_KEPT; i++)
 		if (reader->damage[i].offset > last->offset)

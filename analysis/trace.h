@@ -32,7 +32,8 @@ struct trace {
 	size_t size;
 	struct bst_reader reader;
 	struct vocabulary vocabulary;
-	struct trace_chunk *chunk; /* of tables run, copy, call and sample, in file order */
+	struct trace_chunk
+		*chunk; /* of tables run, copy, call, sample, wake and range, in file order */
 	size_t chunk_count, chunk_capacity;
 	struct trace_hole *hole;
 	size_t hole_count, hole_capacity;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define IDLE_CONFIDENCE 0.9
@@ -210,6 +211,21 @@ struct verdict verdict_of(const struct window *window, double busy_confidence, b
 	return v;
 }
 
+void verdict_withhold(struct verdict *verdict, double kept_share)
+{
+	char *sentence = NULL;
+
+	if (kept_share >= VERDICT_COVERAGE)
+		return;
+	free(verdict->sentence);
+	if (asprintf(&sentence,
+		     "only %.0f %% of the records were kept, fewer than the %.0f %% that an answer "
+		     "needs",
+		     floor(100 * kept_share), 100 * VERDICT_COVERAGE) < 0)
+		sentence = NULL;
+	*verdict = (struct verdict){REGIME_UNKNOWN, LEAF_UNKNOWN, 1, 0, sentence};
+}
+
 static void add_window(struct window *sum, const struct window *window)
 {
 	sum->known = true;
@@ -223,13 +239,14 @@ static void add_window(struct window *sum, const struct window *window)
 struct verdict verdict_over(const struct report *report)
 {
 	struct window sum = {0};
-	double confidence = 0, weight = 0;
+	double confidence = 0, weight = 0, kept = 1;
 	bool per_step = true;
 	struct verdict v;
 
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct process_report *p = &report->processes[i];
 
+		kept = fmin(kept, p->coverage.kept_share);
 		for (size_t d = 0; d < p->device_count; d++) {
 			const struct device_report *device = &p->devices[d];
 			const struct window *w =
@@ -245,5 +262,6 @@ struct verdict verdict_over(const struct report *report)
 	}
 	v = verdict_of(&sum, 0, per_step);
 	v.confidence = v.regime != REGIME_UNKNOWN && weight > 0 ? confidence / weight : 0;
+	verdict_withhold(&v, kept);
 	return v;
 }

@@ -18,13 +18,20 @@
  *
  * `per_step`: the sentence speaks of each step. The sentence is NULL without memory.
  */
+#define VERDICT_COVERAGE 0.80
 #define VERDICT_TRACING 0.10
 #define VERDICT_LEAD 0.10
 #define VERDICT_LEAST 0.25
 
 struct verdict verdict_of(const struct window *window, double busy_confidence, bool per_step);
 
-/* The answer over all devices of all processes: windows weigh by their length. */
+/*
+ * Replaces the verdict by unknown, with the reason, where less than VERDICT_COVERAGE of the records that belong to the time reported
+ * were kept (coverage.kept_share).
+ */
+void verdict_withhold(struct verdict *verdict, double kept_share);
+
+/* The answer over all devices of all processes: windows weigh by their length. Withheld where it is for one of them for lack of coverage. */
 struct verdict verdict_over(const struct report *report);
 
 #endif

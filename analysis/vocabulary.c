@@ -25,6 +25,7 @@ enum slot {
 	LOSS,
 	METRIC,
 	BURST,
+	HANDLE,
 };
 
 struct signature_key {
@@ -66,6 +67,7 @@ void vocabulary_fini(struct vocabulary *v)
 	dict_fini(&v->threads);
 	dict_fini(&v->contexts);
 	dict_fini(&v->kernels);
+	dict_fini(&v->handles);
 	for (size_t i = 0; i < v->text_blocks; i++)
 		free(v->text[i]);
 	free(v->text);
@@ -74,6 +76,7 @@ void vocabulary_fini(struct vocabulary *v)
 	free(v->thread);
 	free(v->context_device);
 	free(v->kernel_signature);
+	free(v->handle);
 	free(v->signature);
 	free(v->meta);
 	free(v->attribute);
@@ -266,6 +269,21 @@ static void add_kernels(struct vocabulary *v, const struct bst_rows *rows)
 	}
 }
 
+static void add_handles(struct vocabulary *v, const struct bst_rows *rows)
+{
+	for (uint32_t i = 0; i < rows->count; i++) {
+		uint32_t at;
+
+		if (!dict_add(&v->handles, bst_value(rows, BST_HANDLE_ID, i, 0), &at))
+			continue;
+		if (RESERVE(v, handle, HANDLE, v->handles.count)) {
+			give_up(v, &v->handles);
+			return;
+		}
+		v->handle[at] = bst_value(rows, BST_HANDLE_VALUE, i, 0);
+	}
+}
+
 static void add_meta(struct vocabulary *v, const struct bst_rows *rows)
 {
 	for (uint32_t i = 0; i < rows->count && v->meta_count < ROWS_LIMIT; i++) {
@@ -375,6 +393,7 @@ static const struct {
 	{BST_TABLE_KERNEL, add_kernels},    {BST_TABLE_CLOCK, add_clocks},
 	{BST_TABLE_LOSS, add_losses},       {BST_TABLE_COST, add_costs},
 	{BST_TABLE_METRIC, add_metrics},    {BST_TABLE_BURST, add_bursts},
+	{BST_TABLE_HANDLE, add_handles},
 };
 
 bool vocabulary_has(uint16_t table)

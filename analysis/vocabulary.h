@@ -84,12 +84,13 @@ struct meta_row {
 };
 
 struct vocabulary {
-	struct dict strings, apis, threads, contexts, kernels;
+	struct dict strings, apis, threads, contexts, kernels, handles;
 	const char **string;
 	struct api_row *api;
 	struct thread_row *thread;
 	uint32_t *context_device;
 	uint32_t *kernel_signature; /* by kernel index */
+	uint64_t *handle;           /* addresses, by handle index */
 	struct signature *signature;
 	size_t signature_count;
 	struct meta_row *meta;
@@ -105,7 +106,7 @@ struct vocabulary {
 	struct burst_row *burst;
 	size_t burst_count;
 	struct cost_row cost[COST_KINDS]; /* by enum cost_kind: the last, largest figures */
-	size_t capacity[13];              /* of the arrays above */
+	size_t capacity[14];              /* of the arrays above */
 	void *signature_index;            /* uthash */
 	char **text;                      /* blocks that hold all text */
 	size_t text_blocks, text_capacity, text_used, text_total;

@@ -9,6 +9,8 @@ import subprocess
 
 PCT = ".avg.pct_of_peak_sustained_elapsed"
 DURATION, WAVES, PASSES = "gpu__time_duration.sum", "launch__waves_per_multiprocessor", "profiler__replayer_passes"
+# Percentages of SM units are of cycles: a kernel bound by DRAM shows more of them where the clock is lower.
+CLOCK = "gpc__cycles_elapsed.avg.per_second"
 # What ncu measures: the metrics that may speak for each part, the first that the chip has is taken. The definitions that
 # shim/metrics.def samples: those of ncu's own lts__throughput and l1tex__throughput take five passes and count more (the fabric between
 # the halves of L2, which is busier than DRAM whenever DRAM is busy).
@@ -95,7 +97,7 @@ def read_ncu(text, parts):
         return []
     launches = {}
     for row in csv.DictReader(line for line in lines[begin:] if line.startswith('"')):
-        part = {DURATION: "duration", WAVES: "waves", PASSES: "passes"}.get(row["Metric Name"]) or parts.get(row["Metric Name"])
+        part = {DURATION: "duration", WAVES: "waves", PASSES: "passes", CLOCK: "clock"}.get(row["Metric Name"]) or parts.get(row["Metric Name"])
         launch = launches.setdefault(row["ID"], {"name": row["Kernel Name"], "grid": numbers(row["Grid Size"]),
                                                  "block": numbers(row["Block Size"])})
         try:
@@ -156,6 +158,7 @@ def aggregate(groups, plain, skip_first=False):
             "launches": min((len(known[name]) for name in means), default=0), "units": units, "spread": spread, "parts": means,
             "each": parts[0] or every, "duration_ns": mean([(launch["duration"], 1) for launch in every]),
             "waves": next((launch["waves"] for launch in every if "waves" in launch), None),
+            "clock_hz": mean([(launch["clock"], launch["duration"]) for launch in every if "clock" in launch]),
         }
     return result
 
@@ -240,7 +243,7 @@ def row_of(signature, kernel, m, blind):
         "name": signature.name, "short_name": kernel["short_name"], "grid": signature.grid, "block": signature.block,
         "launches": kernel["launches"], "total_ns": kernel["total_ns"], "mean_ns": kernel["mean_ns"], "samples": kernel["samples"],
         "waves": kernel["waves"], "ncu_launches": m["launches"], "ncu_mean_ns": m["duration_ns"], "near_threshold": m["near"],
-        "parts": m["parts"], "ncu": m["label"], "ncu_with_run_duration": m["label_run"], "ncu_self_share": m["self_share"],
+        "ncu_clock_hz": m["clock_hz"], "parts": m["parts"], "ncu": m["label"], "ncu_with_run_duration": m["label_run"], "ncu_self_share": m["self_share"],
         "ours": {key: kernel[key] for key in ("leaf", "regime", "leans", "confidence", "evidence")},
         "blind": other and {key: other[key] for key in ("leaf", "confidence", "evidence")}, "units": units,
     }
@@ -317,6 +320,7 @@ def compare(ours, measured, blind, sm_count, program):
     chosen = [row for row in rows if row["share"] >= 0.01]
     wanted = [kernel for kernel in ours.values() if kernel["total_ns"] >= 0.01 * total]
     result = {
+        "ncu_clock_hz": mean([(m["clock_hz"], ours[s]["total_ns"]) for s, m in measured.items() if m["clock_hz"]]),
         "range_excess_ns": excess, "signatures": len(ours), "measured": len(rows), "measured_share": time / total if total else 0,
         "of_one_percent": {"signatures": len(wanted), "measured_enough": sum(r["ncu_launches"] >= LEAST_LAUNCHES for r in chosen)},
         "near_share": sum(row["total_ns"] for row in near) / time if time else None,

@@ -1,6 +1,7 @@
 /*
  * Each buffer has a state word; whoever changes it owns the buffer. Requests scan for a free one from a moving start, so nothing is
- * linked and nothing can be corrupted by a buffer that comes back twice.
+ * linked and nothing can be corrupted by a buffer that comes back twice. They scan no further than there were ever buffers in use at
+ * once: memory that is touched stays resident.
  */
 #define _GNU_SOURCE
 #include "actbuf.h"
@@ -29,6 +30,7 @@ struct slot {
 static uint8_t *pool;
 static struct slot slots[ACTBUF_COUNT];
 static _Atomic uint32_t next_request;
+static _Atomic uint32_t reach = 1; /* buffers from here on were never needed */
 static _Atomic uint64_t completions;
 
 int actbuf_init(void)
@@ -52,12 +54,10 @@ static struct slot *slot_of(const uint8_t *buffer)
 	return &slots[(size_t)(buffer - pool) / ACTBUF_BYTES];
 }
 
-uint8_t *actbuf_request(void)
+static uint8_t *free_below(uint32_t limit, uint32_t start)
 {
-	uint32_t start = atomic_fetch_add_explicit(&next_request, 1, memory_order_relaxed);
-
-	for (uint32_t i = 0; pool && i < ACTBUF_COUNT; i++) {
-		uint32_t at = (start + i) % ACTBUF_COUNT;
+	for (uint32_t i = 0; i < limit; i++) {
+		uint32_t at = (start + i) % limit;
 		int expected = FREE;
 
 		/* acquire: pairs with actbuf_release; the writer has finished reading */
@@ -67,6 +67,20 @@ uint8_t *actbuf_request(void)
 			return pool + (size_t)at * ACTBUF_BYTES;
 	}
 	return NULL;
+}
+
+uint8_t *actbuf_request(void)
+{
+	uint32_t start = atomic_fetch_add_explicit(&next_request, 1, memory_order_relaxed);
+	uint32_t limit = atomic_load_explicit(&reach, memory_order_relaxed);
+	uint8_t *buffer = NULL;
+
+	while (pool && !(buffer = free_below(limit, start)) && limit < ACTBUF_COUNT)
+		/* on failure `limit` is what another thread made of it */
+		if (atomic_compare_exchange_strong_explicit(
+			    &reach, &limit, limit + 1, memory_order_relaxed, memory_order_relaxed))
+			limit++;
+	return buffer;
 }
 
 void actbuf_complete(uint8_t *buffer, size_t valid_bytes, void *context, uint32_t stream,
@@ -158,6 +172,7 @@ void actbuf_release(enum actbuf_reader reader, uint8_t *buffer)
 void actbuf_forget(void)
 {
 	pool = NULL;
+	atomic_store_explicit(&reach, 1, memory_order_relaxed);
 	for (uint32_t i = 0; i < ACTBUF_COUNT; i++)
 		atomic_store_explicit(&slots[i].state, FREE, memory_order_relaxed);
 }

@@ -15,7 +15,7 @@
 
 #define HANDLE_BUCKETS (1u << 17)
 #define HANDLE_LIMIT (HANDLE_BUCKETS / 2)
-#define KERNEL_BUCKETS (1u << 20)
+#define KERNEL_BUCKETS (2u * NAMES_LIMIT) /* as many kernels as names; touched as used */
 #define KERNEL_LIMIT (KERNEL_BUCKETS / 2)
 
 struct handle_entry {

@@ -160,6 +160,7 @@ void env_read(struct env *env)
 	env->duration_ns = (uint64_t)get(AT_DURATION_S);
 	megabytes = get(AT_MAX_MB);
 	env->max_bytes = (uint64_t)(megabytes < MEGABYTES_MOST ? megabytes : MEGABYTES_MOST) << 20;
+	env->keep_newest = get(AT_KEEP) != 0;
 	env->cupti = get_text(AT_CUPTI);
 	env->cupti_yield = get(AT_CUPTI_YIELD) != 0;
 	env->command = (int)get(AT_COMMAND);

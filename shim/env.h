@@ -16,6 +16,7 @@ struct env {
 	uint64_t delay_ns;
 	uint64_t duration_ns; /* 0 = without end */
 	uint64_t max_bytes;   /* 0 = no limit */
+	int keep_newest;      /* beyond it */
 	const char *cupti;    /* NULL = search */
 	int cupti_yield;
 	int command; /* enum command_kept */

@@ -17,6 +17,7 @@
 #include "loss.h"
 #include "quiet.h"
 #include "trace/chunk.h"
+#include "trim.h"
 
 #define ROWS_MOST 8192u
 #define TEXT_MOST (256u << 10)
@@ -26,6 +27,12 @@
 #define CHUNK_BYTES_MOST ((size_t)ROWS_MOST * 16 * 8 + (1u << 20))
 /* Kept free under the size limit for dictionaries and clocks, the last flush, the index and the trailer: an eighth, at most this. */
 #define CLOSING_BYTES_MOST (4u << 20)
+/*
+ * Where the newest is kept: a file of this size is made this short, in eighths of the limit. Both lie there while one is copied, and
+ * what comes in that time needs room too.
+ */
+#define TRIM_FROM 5
+#define TRIM_TO 2
 
 /* How many rows, and bytes in each text column, a batch of a table gathers before it is written. */
 struct capacity {
@@ -59,6 +66,15 @@ struct output {
 	int fd;
 	int failed; /* a write failed and it was said: once is enough */
 	int full; /* the size limit was reached: no more rows of data, so that what is there is a beginning */
+	int limit_told; /* what becomes of rows beyond the limit was said */
+	/* The last batch that did not fit, where, and whether the end could use what is kept free: it is not encoded again for nothing. */
+	uint64_t refused_offset;
+	uint16_t refused_table;
+	int refused_closing;
+	int keep_newest;
+	int beyond_limit; /* what was not written last did not fit under the size limit */
+	int part;         /* the shorter file, -1 = none is being made */
+	struct trim trim;
 	int closing; /* the last chunks may use what was kept free */
 	uint64_t max_bytes;
 	uint64_t beyond
@@ -161,8 +177,8 @@ static int open_file(struct output *out, const struct output_options *o)
 			log_line("BOUNDSHIM_OUT is too long for a path; nothing is recorded");
 			return -1;
 		}
-		out->fd = above_standard(open(
-			out->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+		out->fd = above_standard(
+			open(out->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
 		if (out->fd >= 0) {
 			if (attempt && o->out)
 				log_line("the file named by BOUNDSHIM_OUT exists; writing to %s",
@@ -231,13 +247,19 @@ static bool fits(struct output *out, uint16_t table, size_t size)
 	uint64_t limit = out->max_bytes, end = out->encoder.offset + size;
 	uint64_t closing = limit / 8 < CLOSING_BYTES_MOST ? limit / 8 : CLOSING_BYTES_MOST;
 
+	if (out->part >= 0)
+		end += out->trim.size;
 	if (!limit || table == BST_TABLE_INDEX)
 		return true;
 	if (!is_data(table))
 		return end + (out->closing ? 0 : closing / 2) <= limit;
+	if (out->keep_newest)
+		return end + closing <= limit; /* there will be room again */
 	if (!out->full && end + closing > limit) {
-		log_line("%s: reached BOUNDSHIM_MAX_MB; the rest is counted, not kept", out->path);
-		out->full = 1;
+		if (!out->limit_told)
+			log_line("%s: reached BOUNDSHIM_MAX_MB; the rest is counted, not kept",
+				 out->path);
+		out->full = out->limit_told = 1;
 	}
 	return !out->full;
 }
@@ -256,14 +278,32 @@ static int append(struct output *out, const uint8_t *chunk, size_t size)
 	return -1;
 }
 
+/* A batch that only grew is refused where it was refused before. */
+static bool refused_here(const struct output *out, uint16_t table)
+{
+	return out->refused_table == table && out->refused_offset == out->encoder.offset &&
+	       out->refused_closing == out->closing && out->part < 0;
+}
+
 /* Writes a batch; -1 = not written, the batch keeps its rows. */
 static int write_batch(struct output *out, struct bst_batch *batch)
 {
 	size_t size;
 
+	if (!is_data(batch->info->id) && refused_here(out, batch->info->id)) {
+		out->beyond_limit = 1;
+		return -1;
+	}
 	loss_read(out->encoder.losses);
-	if (bst_encode_batch(&out->encoder, batch, out->chunk, CHUNK_BYTES_MOST, &size) != BST_OK ||
-	    !fits(out, batch->info->id, size) || append(out, out->chunk, size) != 0)
+	if (bst_encode_batch(&out->encoder, batch, out->chunk, CHUNK_BYTES_MOST, &size) != BST_OK)
+		return -1;
+	out->beyond_limit = !fits(out, batch->info->id, size);
+	if (out->beyond_limit) {
+		out->refused_offset = out->encoder.offset;
+		out->refused_table = batch->info->id;
+		out->refused_closing = out->closing;
+	}
+	if (out->beyond_limit || append(out, out->chunk, size) != 0)
 		return -1;
 	if (batch != &out->index)
 		note_in_index(out, batch);
@@ -322,7 +362,9 @@ static void drop(struct output *out, struct bst_batch *batch)
 
 	if (out->full)
 		stretch_beyond(out, batch);
-	loss_add(out->full ? BST_ENUM_LOSS_FILE_LIMIT : BST_ENUM_LOSS_WRITE_ERROR, batch->rows);
+	else if (out->beyond_limit)
+		row[0] = BST_ENUM_LOSS_FILE_LIMIT;
+	loss_add(out->full ? BST_ENUM_LOSS_FILE_LIMIT : (enum bst_enum)row[0], batch->rows);
 	bst_batch_clear(batch);
 	if (placed && !out->full)
 		output_add_numbers(out, BST_TABLE_LOSS, row);
@@ -471,13 +513,101 @@ static int begin_file(struct output *out)
 	return 0;
 }
 
+static int open_part(struct output *out)
+{
+	char path[sizeof(out->path) + 8];
+
+	snprintf(path, sizeof(path), "%s.part", out->path);
+	return above_standard(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
+/* From here on what comes is not kept, as without the wish. */
+static void give_up_trimming(struct output *out, const char *why)
+{
+	log_line(
+		"%s: BOUNDSHIM_KEEP=newest: %s; from BOUNDSHIM_MAX_MB on the rest is counted, not kept",
+		out->path, why);
+	out->keep_newest = 0;
+	out->limit_told = 1;
+}
+
+static int begin_trim(struct output *out)
+{
+	if (trim_begin(&out->trim, out->fd, out->encoder.offset, out->max_bytes / 8 * TRIM_TO) !=
+	    0) {
+		give_up_trimming(out, "there is little but names to drop");
+		return -1;
+	}
+	out->part = open_part(out);
+	if (out->part < 0) {
+		give_up_trimming(out, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+/* The shorter file takes the place of the longer one, whose rows that it lacks have a time. */
+static void change_over(struct output *out)
+{
+	const struct trim *t = &out->trim;
+	char path[sizeof(out->path) + 8];
+
+	snprintf(path, sizeof(path), "%s.part", out->path);
+	if (rename(path, out->path) != 0) {
+		close(out->part);
+		unlink(path);
+		give_up_trimming(out, strerror(errno));
+		out->part = -1;
+		return;
+	}
+	close(out->fd);
+	out->fd = out->part;
+	out->part = -1;
+	out->encoder.offset = t->size;
+	out->encoder.sequence = t->sequence;
+	out->refused_table = 0;                         /* there is room again */
+	loss_add(BST_ENUM_LOSS_FILE_LIMIT, t->dropped); /* as the copied chunks say */
+	out->index_overflow = 1; /* its offsets were the longer file's; readers need none */
+	if (t->host_end)
+		output_add_numbers(out, BST_TABLE_LOSS,
+				   (uint64_t[]){BST_ENUM_LOSS_FILE_LIMIT, t->dropped, 0,
+						t->host_begin, t->host_end});
+}
+
+bool output_trim(struct output *out)
+{
+	char path[sizeof(out->path) + 8];
+	int more;
+
+	if (out->part < 0) {
+		if (!out->keep_newest || !out->max_bytes ||
+		    out->encoder.offset < out->max_bytes / 8 * TRIM_FROM || begin_trim(out) != 0)
+			return false;
+	}
+	more = trim_copy(&out->trim, out->part, out->encoder.offset, out->chunk, CHUNK_BYTES_MOST);
+	if (more > 0)
+		return true;
+	if (more == 0) {
+		change_over(out);
+		return false;
+	}
+	snprintf(path, sizeof(path), "%s.part", out->path);
+	close(out->part);
+	unlink(path);
+	out->part = -1;
+	out->refused_table = 0;
+	give_up_trimming(out, strerror(errno));
+	return false;
+}
+
 struct output *output_open(const struct output_options *options)
 {
 	struct output *out = &output_memory;
 
 	memset(out, 0, sizeof(*out));
-	out->fd = -1;
+	out->fd = out->part = -1;
 	out->max_bytes = options->max_bytes;
+	out->keep_newest = options->keep_newest;
 	if (map_batches(out) != 0) {
 		log_line("no memory for the trace; nothing is recorded");
 		return NULL;
@@ -543,7 +673,9 @@ void output_abandon(struct output *out)
 {
 	if (out->fd >= 0)
 		close(out->fd);
-	out->fd = -1;
+	if (out->part >= 0)
+		close(out->part);
+	out->fd = out->part = -1;
 }
 
 uint64_t output_bytes(const struct output *out)

@@ -2,6 +2,7 @@
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "trace/batch.h"
@@ -11,6 +12,7 @@ struct output;
 struct output_options {
 	const char *out;    /* BOUNDSHIM_OUT, NULL = default */
 	uint64_t max_bytes; /* 0 = no limit */
+	int keep_newest;    /* beyond it the oldest goes, else what comes is not kept */
 	const char *host;
 	const char *rank; /* "" if none */
 	int64_t start_ms; /* CLOCK_REALTIME */
@@ -33,6 +35,12 @@ void output_meta_number(struct output *output, const char *key, uint64_t value);
 
 /* Writes all that waits. */
 void output_flush(struct output *output);
+
+/*
+ * Where the newest is kept and the file has grown: takes a piece of the way to a shorter one. True while there is more of it; what
+ * waits in rings and buffers is to be added in between.
+ */
+bool output_trim(struct output *output);
 
 /* Flushes, writes index and trailer, closes. */
 void output_close(struct output *output);

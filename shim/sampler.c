@@ -36,10 +36,22 @@
 /*
  * From the first launch on, whatever their cost, so that each run has one in its later part until a
  * tenth of a core has earned the next: preparing (0.3 s of CPU time) and these bursts make about a
- * second. A program that is over before the first pays nothing.
+ * second. A program that is over before the first pays nothing. Each waits for its while until the
+ * program launches steadily: of three PyTorch trainings on an H200 none had begun its first step
+ * 1.5 s after its first launch, one at 1.8 s, one at 2.2, and bursts before that saw an idle GPU.
  */
-static const uint64_t first_ns[] = {200000000u, 1500000000u, 5000000000u};
-#define FIRST_BURSTS (sizeof(first_ns) / sizeof(first_ns[0]))
+static const struct {
+	uint64_t after_ns;
+	uint64_t patience_ns;
+} first[] = {
+	{200000000u, 800000000u},
+	{1500000000u, 1500000000u},
+	{7500000000u, 1000000000u},
+};
+#define FIRST_BURSTS (sizeof(first) / sizeof(first[0]))
+/* Steadily: something is launched in half of the last so many windows, or in more. */
+#define WINDOW_NS 20000000u
+#define WINDOWS 10u
 #define FIRST_BURST_NS 40000000u
 #define IDLE_NS 5000000000u
 #define PAUSE_NS 20000000u /* at least: others can take the counters then */
@@ -603,9 +615,42 @@ static uint64_t next_burst_ns(unsigned count, uint64_t began_ns, uint64_t cost_n
 	uint64_t due = started_ns + (uint64_t)((double)spent / CPU_SHARE);
 
 	due = due > paid ? due : paid;
-	if (count < FIRST_BURSTS && due > started_ns + first_ns[count])
-		return started_ns + first_ns[count];
+	if (count < FIRST_BURSTS && due > started_ns + first[count].after_ns)
+		return started_ns + first[count].after_ns;
 	return due;
+}
+
+/*
+ * From due_ns on until the program launches steadily, at most so long. Where the last burst found
+ * work and nothing was launched since, a long kernel runs: that is work enough.
+ */
+static void await_launches(uint64_t due_ns, uint64_t patience_ns, bool found_work)
+{
+	uint64_t seen = 0, now;
+	uint32_t windows = 0;
+
+	pause_until(due_ns - WINDOWS * WINDOW_NS);
+	while (!stopping() && (now = host_now()) < due_ns + patience_ns) {
+		uint64_t busy = atomic_exchange(&busy_devices, 0);
+
+		seen |= busy;
+		windows = windows << 1 | (busy != 0);
+		if (now >= due_ns &&
+		    (__builtin_popcount(windows & ((1u << WINDOWS) - 1)) >= (int)WINDOWS / 2 ||
+		     (found_work && !seen)))
+			break;
+		pause_until(now + WINDOW_NS);
+	}
+	atomic_fetch_or(&busy_devices, seen);
+}
+
+/* Until the next burst, after `count`, of which the last was on this device. */
+static void await_burst(unsigned count, uint64_t due_ns, uint32_t device)
+{
+	if (count < FIRST_BURSTS && due_ns == started_ns + first[count].after_ns)
+		await_launches(due_ns, first[count].patience_ns, devices[device].found_work);
+	else
+		pause_until(due_ns);
 }
 
 static void *sampler_main(void *unused)
@@ -618,7 +663,7 @@ static void *sampler_main(void *unused)
 	/* the program goes first where cores are scarce; for a thread on Linux */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 10);
 	started_ns = host_now();
-	pause_until(started_ns + first_ns[0]);
+	await_burst(0, started_ns + first[0].after_ns, device);
 	while (!stopping()) {
 		uint64_t began = host_now(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), due;
 		uint32_t rung =
@@ -640,7 +685,7 @@ static void *sampler_main(void *unused)
 		}
 		due = next_burst_ns(count, began, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
 		began = host_now() + PAUSE_NS;
-		pause_until(due > began ? due : began);
+		await_burst(count, due > began ? due : began, device);
 	}
 	atomic_store(&running, 0);
 	futex(&running, FUTEX_WAKE, INT_MAX, NULL);

@@ -73,6 +73,7 @@ static int open_output(void)
 	struct output_options to = {
 		.out = settings.out,
 		.max_bytes = settings.max_bytes,
+		.keep_newest = settings.keep_newest,
 		.host = host,
 		.rank = process_rank(),
 		.start_ms = start_ns / 1000000,

@@ -206,6 +206,15 @@ static void flush(bool forced)
 	output_flush(out);
 }
 
+/* Copying takes long where the file is large: rings and buffers are emptied in between. */
+static void trim(void)
+{
+	while (output_trim(out)) {
+		drain_rings();
+		tracer_drain(out);
+	}
+}
+
 /* The trace says why it has no device times. */
 static void explain_untried(void)
 {
@@ -286,6 +295,7 @@ static void *writer_main(void *unused)
 			flushed = now;
 			flush(false);
 		}
+		trim();
 		if (options.duration_ns && now - start >= options.duration_ns) {
 			end_window();
 			return NULL;

@@ -142,6 +142,17 @@ static void encode_chunk_header(const struct bst_encoder *encoder, uint16_t type
 	put_u32(chunk + 92, (uint32_t)crc32(0, chunk, 92));
 }
 
+void bst_chunk_move(uint8_t *header, uint64_t sequence, uint64_t offset, uint64_t file_limit)
+{
+	uint8_t *lost = header + 40 + 4 * (BST_ENUM_LOSS_FILE_LIMIT - 1);
+	uint64_t sum = get_u32(lost) + file_limit;
+
+	put_u64(header + 24, sequence);
+	put_u64(header + 32, offset);
+	put_u32(lost, sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX);
+	put_u32(header + 92, (uint32_t)crc32(0, header, 92));
+}
+
 /* Values of a column turned into what its planes hold; the least plain value becomes the base. */
 static uint64_t transform(const struct bst_column_info *c, const uint64_t *in, uint64_t *out,
 			  uint32_t rows)

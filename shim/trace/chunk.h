@@ -58,6 +58,12 @@ size_t bst_encode_trailer(struct bst_encoder *encoder, uint64_t index_offset, ui
 /* The chunk of `size` bytes was written at encoder->offset. */
 void bst_encoder_commit(struct bst_encoder *encoder, size_t size);
 
+/*
+ * Gives the chunk, whose header begins at `header`, another place in its file, and adds `file_limit` to the rows that it says the
+ * size limit has cost so far. Its payload stays.
+ */
+void bst_chunk_move(uint8_t *header, uint64_t sequence, uint64_t offset, uint64_t file_limit);
+
 /* Parses and judges a file header: BST_OK, or the first reason of FORMAT.md section 1 why the file is refused. */
 enum bst_status bst_decode_file_header(const uint8_t *data, size_t size,
 				       struct bst_file_header *header);

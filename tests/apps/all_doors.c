@@ -47,8 +47,6 @@ TWIN(cudaMemsetAsync, _ptsz);
 cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void **, size_t, cudaStream_t);
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t, dim3, dim3, void **, size_t, cudaStream_t);
 cudaError_t __cudaGetKernel(cudaKernel_t *, const void *);
-void **__cudaRegisterFatBinary(void *);
-void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
 
 /* CUDA 12's batch copies say which one failed. The symbols are declared under other names here. */
 #if defined(APP_CUDART) && APP_CUDART == 12
@@ -69,7 +67,7 @@ extern batch copy_batch __asm__("cudaMemcpyBatchAsync"), copy_batch_ptsz
 extern batch_3d copy_3d_batch __asm__("cudaMemcpy3DBatchAsync"), copy_3d_batch_ptsz
 	__asm__("cudaMemcpy3DBatchAsync_ptsz");
 
-static char symbol[N];
+static char *symbol;
 static char *device, *other, *host, *back;
 static cudaArray_t array, array2;
 static cudaStream_t stream;
@@ -168,6 +166,7 @@ static void volume_copies(void)
 		.src = {cudaMemcpyOperandTypePointer, {.ptr = {.ptr = device}}},
 		.dst = {cudaMemcpyOperandTypePointer, {.ptr = {.ptr = other}}},
 		.extent = {8, 4, 4},
+		.srcAccessOrder = cudaMemcpySrcAccessOrderStream,
 	};
 	struct cudaMemcpyAttributes attributes = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
 	void *dsts[] = {other}, *srcs[] = {device};
@@ -217,7 +216,7 @@ static void prepare(void)
 	struct cudaChannelFormatDesc bytes =
 		cudaCreateChannelDesc(8, 0, 0, 0, cudaChannelFormatKindUnsigned);
 
-	__cudaRegisterVar(__cudaRegisterFatBinary(NULL), symbol, symbol, "symbol", 0, N, 0, 0);
+	symbol = app_symbol();
 	CHECK(cudaMalloc((void **)&device, N));
 	CHECK(cudaMalloc((void **)&other, N));
 	CHECK(cudaHostAlloc((void **)&host, N, 0));

@@ -11,6 +11,9 @@
  * use, as nvcc's generated code does before main. At most 64 names. */
 const void *app_kernel(const char *name);
 
+/* The address that stands for a variable of 256 bytes on the device. */
+char *app_symbol(void);
+
 /* CPU time and waits of the calling thread: virtual under libsimclock.so, else real. */
 void app_work(uint64_t ns);
 void app_wait(uint64_t ns);

@@ -10,7 +10,7 @@ import time
 from lib import (APPS, CUPTI, KILLED, Result, Trace, Truth, as_alone, check, environment, equal, folder, in_pairs, main, need_sim, run,
                  same_calls, same_device_work)
 
-need_sim("launch_loop", "fork_busy", "die")
+need_sim("launch_loop", "fork_busy", "die", "play")
 
 SEED = int(os.environ.get("BOUNDSHIM_TEST_SEED", 1))
 UNITS = {0: "dram_read", 1: "dram_write", 2: "tensor", 3: "fma", 4: "alu", 5: "fp64", 6: "sm_active", 8: "l2", 9: "l1", 10: "sm_clock",
@@ -377,6 +377,23 @@ def a_kernel_of_seconds_is_sampled_while_it_runs():
     check(true_samples(trace, truth, kernels={}) > 1000, "too few samples")
 
 
+def early_bursts_wait_for_steady_launches():
+    """A start-up of ten launches and 2.2 s of loading, then steps. The first burst finds nothing and may; the second waits for the steps."""
+    program = folder("start-up") / "program"
+    program.write_text("repeat 10\nlaunch kernel_0 0\nend\nsync 0\nsleep 2200000\nrepeat 400\nlaunch kernel_0 0\nlaunch kernel_1 0\nsync 0\nend\n")
+    # each burst costs more than the time until then has earned
+    trace, truth = whole(run("play", program, script=COARSE + "pm_call_cost 80ms\n"))
+    given_back(truth)
+    true_samples(trace, truth)
+    good, _ = bursts_add_up(trace)
+    steps = min(op["start"] for op in truth.ops if op["kind"] == "kernel" and op["name"] == "kernel_1")
+    starts = [row["time"] for row in pm_calls(truth, "cuptiPmSamplingStart")]
+    check(len(good) >= 2, f"{len(good)} bursts")
+    check(starts[0] < steps - 300_000_000, f"the first burst began {(starts[0] - steps) / 1e6:.0f} ms after the steps did")
+    check(50_000_000 <= starts[1] - steps <= 700_000_000, f"the second burst began {(starts[1] - steps) / 1e6:.0f} ms after the steps did")
+    return f"the second began {(starts[1] - steps) / 1e6:.0f} ms after the steps did"
+
+
 def decoding_keeps_within_its_share_of_a_core():
     result = loop(4, script="pm_decode_cost 40us\n")
     trace, truth = whole(result)
@@ -490,7 +507,7 @@ main(samples_are_what_the_gpu_did, metrics_are_told_with_name_unit_and_source, k
      a_refusal_ends_sampling_and_nothing_else, on_says_it_once_and_auto_is_silent, a_bad_sample_is_dropped_and_counted,
      off_makes_no_pm_call, a_cupti_without_pm_sampling_is_told, two_devices_take_turns,
      a_device_that_refuses_leaves_the_other_one_sampled, nothing_is_sampled_while_nothing_runs,
-     a_kernel_of_seconds_is_sampled_while_it_runs, decoding_keeps_within_its_share_of_a_core,
+     a_kernel_of_seconds_is_sampled_while_it_runs, early_bursts_wait_for_steady_launches, decoding_keeps_within_its_share_of_a_core,
      the_end_of_the_recording_ends_sampling, an_exit_during_a_burst_is_clean_and_quick,
      an_exit_waits_for_slow_decoding_but_not_for_ever, forks_during_bursts_harm_neither_side,
      a_kill_during_a_burst_leaves_what_was_sampled)

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """However a program ends, forks or replaces itself: its status and output are as alone, it is not held up, and each process
 that used CUDA leaves a trace of its own, whole where it came to its exit."""
+import collections
+import os
+import re
 import signal
+import sys
 import time
 
-from lib import TIME_INVALID, Trace, as_alone, check, equal, in_pairs, main, need_sim, run, same_calls, same_device_work, Truth
+from lib import (APPS, TIME_INVALID, Trace, as_alone, check, equal, in_pairs, main, need_sim, run, same_calls, same_device_work,
+                 Truth)
 
-need_sim("die", "fork_child", "exec_twice", "threads_at_exit", "launch_loop")
+need_sim("die", "fork_child", "exec_twice", "threads_at_exit", "launch_loop", "raw_children", "plugin.so")
 
-EXIT_RUNS = 30
+EXIT_RUNS = int(os.environ.get("EXIT_RUNS", 30))
 
 
 def pair(result, pid=None):
@@ -48,6 +53,85 @@ def signals_end_it_as_alone():
         same_calls(trace, result.truth(), prefix=True)
         equal(len(trace.calls("cudaLaunchKernel")), 100, f"{how}: launches older than 0.7 s")
 
+
+# --- Python: CUDA comes in privately with an extension, as always there --------------------------------------------------------
+
+PLUGIN = f"import ctypes, faulthandler, multiprocessing, os, signal, sys, time\nplugin = ctypes.CDLL({str(APPS / 'plugin.so')!r})\n"
+
+
+def python(program, preload=True):
+    return run(sys.executable, "-c", PLUGIN + program, preload=preload)
+
+
+def pythons_own_handlers_work_as_alone():
+    """SIGTERM with a handler, whose exit is one like any other; SIGSEGV and SIGABRT with faulthandler's traceback on stderr."""
+    begin = "faulthandler.enable()\nassert plugin.plugin_run(100) == 0\ntime.sleep(0.7)\n"
+    programs = {
+        "handler": (begin + "signal.signal(signal.SIGTERM, lambda *_: (print('asked to end'), sys.exit(9)))\n"
+                            "os.kill(os.getpid(), signal.SIGTERM); time.sleep(30)", 9),
+        "default": (begin + "os.kill(os.getpid(), signal.SIGTERM); time.sleep(30)", -signal.SIGTERM),
+        "interrupt": (begin + "os.kill(os.getpid(), signal.SIGINT); time.sleep(30)", -signal.SIGINT),
+        "segv": (begin + "ctypes.string_at(1)", -signal.SIGSEGV),
+        "abort": (begin + "os.abort()", -signal.SIGABRT),
+    }
+    for name, (program, status) in programs.items():
+        alone, result = python(program, preload=False), python(program)
+        equal((result.status, result.out), (alone.status, alone.out), f"{name}: status and output")
+        equal(result.status, status, f"{name}: status")
+        # addresses of threads differ from run to run
+        equal(*(re.sub("0x[0-9a-f]+", "0x", r.err) for r in (result, alone)), f"{name}: stderr")
+        if name in ("segv", "abort"):
+            check("Fatal Python error" in result.err and "most recent call first" in result.err, f"{name}: {result.err!r}")
+        trace = result.trace().sound(complete=name in ("handler",))
+        equal(len(trace.calls("cudaLaunchKernel")), 100, f"{name}: launches")
+
+
+def forked_workers_without_cuda_leave_one_file():
+    program = ("assert plugin.plugin_run(50) == 0\n"
+               "pool = multiprocessing.get_context('fork').Pool(8)\n"
+               "print(pool.map(len, ['a' * n for n in range(40)]))\n"
+               "pool.close(); pool.join()\nassert plugin.plugin_run(50) == 0\n")
+    result = as_alone(python(program), python(program, preload=False)).says(0)
+    equal(result.status, 0, f"status ({result.err})")
+    trace, truth = result.trace().sound().lossless(), [Truth(path) for path in result.truths]
+    parent = [t for t in truth if t.device_ops()]
+    equal(len(parent), 1, "processes that launched")
+    same_calls(trace, parent[0])
+    equal(same_device_work(trace, parent[0]), 100, "kernels")
+
+
+def spawned_workers_with_cuda_leave_a_file_each():
+    where = run("/bin/true", preload=False).where
+    (where / "job.py").write_text(PLUGIN + "def job(n):\n    return plugin.plugin_run(n)\n\n"
+                                  "if __name__ == '__main__':\n"
+                                  "    multiprocessing.set_start_method('spawn')\n"
+                                  "    workers = [multiprocessing.Process(target=job, args=(10 + n,)) for n in range(4)]\n"
+                                  "    [w.start() for w in workers]; [w.join() for w in workers]\n"
+                                  "    print([w.exitcode for w in workers]); plugin.plugin_run(7)\n")
+    result = run(sys.executable, "job.py", where=where).says(0)
+    equal((result.status, result.out), (0, "[0, 0, 0, 0]\n"), f"status and output ({result.err})")
+    traces, truths = pair(result)
+    equal(collections.Counter(map(len, traces.values())), {1: 5}, "traces of a process")
+    kernels = []
+    for pid, (trace,) in traces.items():
+        same_calls(trace.sound().lossless(), truths[pid])
+        kernels.append(same_device_work(trace, truths[pid]))
+    equal(sorted(kernels), [7, 10, 11, 12, 13], "kernels of each process")
+
+
+def children_of_vfork_and_bare_clone_leave_nothing():
+    for cuda in (0, 1):
+        alone = run("raw_children", f"cuda={cuda}", preload=False)
+        equal(alone.status, 3, f"status alone ({alone.out})")
+        result = as_alone(run("raw_children", f"cuda={cuda}"), alone).says(0)
+        equal(len(result.traces), cuda, "traces")
+        if cuda:
+            trace = result.trace().sound().lossless()
+            equal((trace.meta["end.reason"], len(trace.calls("cudaLaunchKernel")), len(trace["run"])), ("exit", 20, 20),
+                  "end, launches, kernels")
+
+
+# --- C -------------------------------------------------------------------------------------------------------------------------
 
 def a_forked_child_that_uses_no_cuda_leaves_the_parents_trace_alone():
     for child in ("exit", "_exit"):
@@ -108,7 +192,7 @@ def exec_with_one_name_keeps_the_first_file():
 def exit_is_not_held_up_by_launching_threads():
     def once(_):
         began = time.monotonic()
-        result = run("threads_at_exit", "threads=16", "launches=500", limit=20)
+        result = run("threads_at_exit", "threads=32", "launches=500", limit=20)
         took = time.monotonic() - began
         equal(result.status, 0, f"exit status (stderr: {result.err!r})")
         check(took < 4, f"exit took {took:.1f} s")
@@ -144,6 +228,8 @@ def many_short_threads_are_all_there():
 
 
 main(a_return_from_main_ends_the_trace, _exit_keeps_its_status_and_what_is_older_than_a_second, signals_end_it_as_alone,
+     pythons_own_handlers_work_as_alone, forked_workers_without_cuda_leave_one_file, spawned_workers_with_cuda_leave_a_file_each,
+     children_of_vfork_and_bare_clone_leave_nothing,
      a_forked_child_that_uses_no_cuda_leaves_the_parents_trace_alone,
      a_child_that_inherits_used_cuda_has_its_failures_in_its_own_trace, a_child_forked_before_cuda_is_traced_for_itself,
      exec_begins_a_new_trace, exec_with_one_name_keeps_the_first_file, exit_is_not_held_up_by_launching_threads,

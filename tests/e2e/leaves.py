@@ -218,13 +218,26 @@ def check_scenario(name, scenario=None):
 
 
 def outliers_are_explained():
-    """What made them long is named, with its size: a checkpoint every 20th round, and a kernel that is slow now and then."""
+    """What made them long is named, with its size: a checkpoint every 20th round, a kernel that is slow now and then, one that runs
+    only now and then, and a copy. By leaf, and by the kernel or copy, or the idle time before it."""
     slow = Scenario("work 30; launch small 0; sync 0", rounds=120, script="kernel small duration=" + "20us," * 29 + "400us per_block=0\n")
-    for scenario, leaf, us in ((SCENARIOS["checkpoints"], "host", 20_000), (slow, "underfilled", 380)):
-        outliers = report_of(play("outliers", scenario).traces[0])["devices"][0]["steady"]["outliers"]
+    rare = Scenario(f"work 10; {BIG}; launch short 0; every 25; launch nccl_sum 0; launch nccl_sum 0; launch nccl_sum 0; end; sync 0", rounds=150)
+    copies = Scenario(f"work 10; {BIG}; launch short 0; every 25; d2h 20000000 0; sync 0; end; sync 0", rounds=150)
+    for scenario, leaf, us, what, how in ((SCENARIOS["checkpoints"], "host", 20_000, "small", "idle before"),
+                                          (slow, "underfilled", 380, "small", "busy"),
+                                          (rare, "communication", 180, "nccl_sum", "busy"),
+                                          (copies, "transfer", 364, "copy device to host", "busy")):
+        trace = play("outliers", scenario).traces[0]
+        outliers = report_of(trace)["devices"][0]["steady"]["outliers"]
         check(outliers and outliers["count"] >= 3, "outliers:", outliers)
         equal(max(outliers["more_ns"], key=outliers["more_ns"].get), leaf, f"what grew ({outliers})")
         check(abs(outliers["more_ns"][leaf] / 1e3 - us) < 0.02 * us, f"{leaf}: {outliers['more_ns'][leaf] / 1e3} us more, expected {us}")
+        cause = outliers["causes"][0]
+        equal((cause["what"], cause["how"]), (what, how), f"the first cause ({outliers})")
+        check(abs(cause["more_ns"] / 1e3 - us) < 0.02 * us, f"{what}: {cause['more_ns'] / 1e3} us more, expected {us}")
+        text = subprocess.run([BUILD / "boundshim", "report", trace], capture_output=True, text=True, timeout=60).stdout
+        words = " ".join(text.split())
+        check(f"{'waiting for' if how == 'idle before' else 'by'} {what})" in words, f"{what} is not named:", text[:1000])
 
 
 def each_leaf_by_counters_is_what_happened():

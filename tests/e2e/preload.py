@@ -2,6 +2,8 @@
 """Programs that never touch CUDA: same output and status, no file, next to no extra work."""
 import os
 import re
+import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -122,6 +124,50 @@ def loading_costs_under_a_millisecond():
     return f"{with_us - alone} instructions more, {(times[True] - times[False]) * 1e3:.2f} ms in the median here"
 
 
+def elf32(path):
+    """A program of 32 bits that needs no library: writes `32` and ends with status 3."""
+    text = bytes.fromhex("b804000000bb01000000b974800408ba03000000cd80" "b801000000bb03000000cd80") + b"32\n"
+    text = text.replace(bytes.fromhex("74800408"), struct.pack("<I", 0x8048054 + len(text) - 3))
+    size = 84 + len(text)
+    header = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0x8048054, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+    path.write_bytes(header + struct.pack("<IIIIIIII", 1, 0, 0x8048000, 0x8048000, size, size, 5, 0x1000) + text)
+    path.chmod(0o755)
+    return [str(path)]
+
+
+def programs_of_another_kind_are_as_alone():
+    """Static ones and those of 32 bits, alone and as children of a shell that is traced."""
+    where = folder("kinds")
+    (where / "hello.c").write_text('#include <stdio.h>\nint main(void) { puts("hello"); return 3; }\n')
+    subprocess.run(["gcc", "-static", "-o", "static", "hello.c"], cwd=where, check=True)
+    kinds = {"static": ["./static"], "32 bits": elf32(where / "small")}
+    try:
+        equal(execute(kinds["32 bits"], where, False), (3, b"32\n", b""), "32 bits, alone")
+    except OSError:
+        del kinds["32 bits"]  # a kernel without them
+    before = set(where.iterdir())
+    for name, command in kinds.items():
+        for words in (command, ["sh", "-c", f"{command[0]}; echo $?"]):
+            equal(execute(words, where, True), execute(words, where, False), f"{name}: {words}")
+    equal(set(where.iterdir()), before, "files")
+    return ", ".join(kinds)
+
+
+def a_relative_path_fails_in_another_folder_with_the_loaders_word_alone():
+    """Documented: give an absolute path. The program runs on, and stdout and status are its own."""
+    where = folder("relative")
+    shutil.copy(SHIM, where / "shim.so")
+    (where / "below").mkdir()
+    env = {"LD_PRELOAD": "./shim.so"}
+    alone = execute(["bash", "-c", "cd below; ls; exit 6"], where, False)
+    status, out, err = execute(["bash", "-c", "cd below; ls; exit 6"], where, False, **env)
+    equal((status, out), alone[:2], "status and output")
+    lines = err.decode().splitlines()
+    check(lines and all(line.startswith("ERROR: ld.so: object './shim.so' from LD_PRELOAD cannot be preloaded") for line in lines), err)
+    equal(execute(["ls"], where, False, **env), execute(["ls"], where, False), "in the folder where it is")
+    equal(sorted(p.name for p in where.rglob("*")), ["below", "shim.so"], "files")
+
+
 def a_secure_program_is_left_alone():
     """setuid programs ignore the preload; nothing of ours may complain in their place."""
     where = folder("secure")
@@ -133,4 +179,5 @@ def a_secure_program_is_left_alone():
 
 
 main(programs_without_cuda_are_as_alone, a_variable_that_another_tool_has_set_stays,
+     programs_of_another_kind_are_as_alone, a_relative_path_fails_in_another_folder_with_the_loaders_word_alone,
      loading_costs_a_handful_of_system_calls, loading_costs_under_a_millisecond, a_secure_program_is_left_alone)

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Programs on the simulated CUDA in each mode: every launch, copy, set and graph node that happened is in the trace exactly
 once, with its times, correlation, stream and geometry, and every call in each thread's order."""
-from lib import SIM, equal, check, need_sim, run, as_alone, same_calls, same_device_work, main
+import json
+import subprocess
+
+from lib import BUILD, SIM, equal, check, need_sim, run, as_alone, same_calls, same_device_work, main
 from lib import CAPTURED, DRIVER, MODULE_LOADED
 
 need_sim("launch_loop", "capture", "static_like", "all_doors", "two_cudarts", "dlopen_local", "failing_calls",
@@ -168,6 +171,33 @@ def a_device_reset_does_not_end_the_recording():
     check(len({row["context"] for row in trace["run"]}) == 2, "the second context is not another one")
 
 
+def a_step_of_the_clock_is_in_the_readings_and_taken_out():
+    """
+    CLOCK_REALTIME, and CUPTI's times with it, move by 5 s in the middle: readings show it, and the timeline goes on. After a step back
+    the last 5 s before it carry the same times as the first after it, and are taken for those.
+    """
+    for step in (5_000_000_000, -5_000_000_000):
+        result = run("launch_loop", "steps=100000", "sync=1", "wait=30", "quiet=1", virtual=True, script=f"clock_step 2s {step}ns\n",
+                     env={"SIM_TRUTH": None, "BOUNDSHIM_COUNTERS": "off"}).says(0)
+        trace = result.trace().sound()
+        rows = sorted(trace["clock"], key=lambda row: row["host"])
+        offsets = [(row["realtime"] - row["host"], row["device"] - row["host"]) for row in rows]
+        for which, what in ((0, "CLOCK_REALTIME"), (1, "the device's clock")):
+            moves = [b[which] - a[which] for a, b in zip(offsets, offsets[1:]) if abs(b[which] - a[which]) > 1_000_000]
+            check(len(moves) == 1 and abs(moves[0] - step) < 1_000_000, f"{what} moved by {moves}")
+        done = subprocess.run([BUILD / "boundshim", "report", "--format", "json", result.traces[0]], capture_output=True, text=True,
+                              timeout=60, check=True)
+        process = json.loads(done.stdout)["processes"][0]
+        whole = process["devices"][0]["whole"]
+        spent = max(row["begin"] for row in trace["call"]) - min(row["begin"] for row in trace["call"])
+        between = max(b["host"] - a["host"] for a, b in zip(rows, rows[1:]))
+        equal(sum(whole["leaves"].values()), whole["window_ns"], f"{step}: sum of the leaves")
+        # times between the two readings around the step are known to the distance of those
+        most = spent + between + (0 if step > 0 else -step)
+        check(spent - between <= whole["window_ns"] <= most, f"{step}: window {whole['window_ns']}, calls over {spent}, between readings {between}")
+        equal(process["coverage"]["kernels"], 100_000, f"{step}: kernels")
+
+
 def cupti_is_used_as_promised():
     """Neither RUNTIME (5) nor DRIVER (4) activity, no whole domain, one registration, and no finalize (which would abort)."""
     calls = run("launch_loop", "steps=200", "kernels=2", "threads=2", "graph=1").truth().cupti
@@ -187,4 +217,4 @@ main(every_loop_is_traced_as_it_was, cuda_12_is_traced_as_well, hooks_mode_has_t
      what_no_hook_sees_is_seen_through_the_driver, captured_launches_are_flagged_and_replays_name_their_nodes,
      hooks_are_legal_in_stream_capture, each_caller_reaches_its_own_cudart, a_privately_loaded_plugin_works_and_is_seen,
      failing_calls_keep_code_errno_and_last_error, lazy_loading_inside_a_first_launch_is_flagged,
-     a_device_reset_does_not_end_the_recording, cupti_is_used_as_promised)
+     a_device_reset_does_not_end_the_recording, a_step_of_the_clock_is_in_the_readings_and_taken_out, cupti_is_used_as_promised)

@@ -117,6 +117,16 @@ def near(got, wanted, what, within=1e-6):
     check(got is not None and abs(got - wanted) <= within, f"{what}: got {got}, expected {wanted}")
 
 
+def the_clock_is_a_mean_by_duration():
+    plain = {"k": "k"}
+    launch = {"name": "k", "grid": (1, 1, 1), "block": (1, 1, 1), "tensor": 1.0}
+    groups = [[{**launch, "duration": 100.0, "clock": 2e9}, {**launch, "duration": 300.0, "clock": 1e9}], [{**launch, "duration": 100.0}]]
+    (found,) = agreement.aggregate(groups, plain).values()
+    near(found["clock_hz"], 1.25e9, "clock", 1)
+    (found,) = agreement.aggregate([groups[1]], plain).values()
+    equal(found["clock_hz"], None, "clock that was not measured")
+
+
 def means_are_weighted_by_duration():
     found = agreement.aggregate([ONE, TWO], PLAIN)
     gemm = found[signature("gemm")]
@@ -285,15 +295,15 @@ def the_whole_program_says_the_same():
 
 
 def each_group_takes_one_pass():
-    _, _, results, _ = stand_ins(most=8)
+    _, _, results, _ = stand_ins(most=9)
     passes = {tuple(group["units"]): group["passes"] for group in results["groups"]}
     equal(passes, {("tensor", "fma", "dram_read", "dram_write", "l2_sectors"): [1], ("l2_tags", "l1_lsu", "l1_in"): [1],
-                   ("alu", "xu", "fp64", "l1_out", "l2_in"): [1], ("l2_out",): [1]}, "groups: five metrics and three that are always there")
+                   ("alu", "xu", "fp64", "l1_out", "l2_in"): [1], ("l2_out",): [1]}, "groups: five metrics and four that are always there")
     near(results["workloads"][0]["agreement"]["errors"]["dram"]["points"], (9 * 4 + 0.5 * 3 + 2 * 1.6) / 9, "DRAM error", 1e-3)
 
 
 def a_group_of_two_passes_is_a_broken_promise():
-    _, _, results, _ = stand_ins(most=3)
+    _, _, results, _ = stand_ins(most=4)
     check(any(p["what"].startswith("one pass") and p["held"] is False for p in results["promises"]), results["promises"])
 
 
@@ -402,7 +412,7 @@ def a_simulated_run_agrees_with_its_truth():
     return f"tensor within {agreed['errors']['tensor']['points']:.2f}, DRAM within {agreed['errors']['dram']['points']:.2f} points"
 
 
-main(reads_what_ncu_prints, units_come_of_their_parts, means_are_weighted_by_duration, other_work_of_the_same_name_is_left_out,
+main(reads_what_ncu_prints, units_come_of_their_parts, means_are_weighted_by_duration, the_clock_is_a_mean_by_duration, other_work_of_the_same_name_is_left_out,
      the_excess_of_ncus_range_is_taken_out, agreement_is_as_by_hand, the_whole_program_says_the_same, each_group_takes_one_pass,
      a_group_of_two_passes_is_a_broken_promise, a_metric_that_ncu_refuses_is_replaced,
      micro_kernels_are_held_against_how_they_are_built, what_does_not_fit_is_named, results_are_merged,

@@ -58,8 +58,8 @@ int main(int count, char **words)
 
 	if (count != 2 || trace_open(&trace, words[1], &reason) ||
 	    clock_init(&clock, trace.vocabulary.clock, trace.vocabulary.clock_count) ||
-	    blind_init(&blind, &trace, &clock) || survey_init(&survey, &trace, &clock, &blind) ||
-	    !survey.device[0]) {
+	    blind_init(&blind, &trace, &clock) ||
+	    survey_init(&survey, &trace, &clock, &blind, NULL, false) || !survey.device[0]) {
 		fprintf(stderr, "h200-labels: %s\n", reason ? reason : "no such trace");
 		return EXIT_FAILURE;
 	}

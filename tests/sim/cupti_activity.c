@@ -319,6 +319,7 @@ static void *room(size_t bytes, uint64_t end_ns)
 {
 	struct buffer **mine =
 		attributes[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER].value ? &own : &shared;
+	uint32_t most = cupti_core()->cupti->buffer_records;
 	struct buffer *b = *mine;
 	void *at;
 
@@ -328,7 +329,8 @@ static void *room(size_t bytes, uint64_t end_ns)
 		free(b);
 		b = *mine = NULL;
 	}
-	if (b && (b->used + bytes > b->size || (b->max_count && b->count == b->max_count))) {
+	if (b && (b->used + bytes > b->size || (b->max_count && b->count == b->max_count) ||
+		  (most && b->count >= most))) {
 		b->full = true;
 		b->current = false;
 		*mine = NULL;

@@ -401,6 +401,7 @@ static const struct {
 	{"correlation", &script.first_correlation},
 	{"cupti_version", &script.cupti.version},
 	{"lose_buffer_every", &script.cupti.lose_buffer_every},
+	{"cupti_buffer_records", &script.cupti.buffer_records},
 };
 
 static const struct {

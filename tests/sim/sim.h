@@ -151,6 +151,7 @@ struct sim_cupti_script {
 	bool reversed;
 	bool unlocked_callbacks;
 	uint32_t lose_buffer_every;
+	uint32_t buffer_records; /* a buffer is full with so many, 0 = with as many as fit */
 	uint64_t drop_first, drop_count;
 	/* PM sampling */
 	float pm_idle[SIM_COUNTERS]; /* counted beside whatever the kernels do */

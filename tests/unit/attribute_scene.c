@@ -169,6 +169,7 @@ struct attribute *scene_solve(const struct scene *s, const struct attribute_opti
 		    (m == s->samples || kernel->begin_ns < s->sample[m].begin_ns)) {
 			struct attribute_kernel in = {
 				.signature = rename ? rename[kernel->signature] : kernel->signature,
+				.shape = kernel->shape,
 				.stream = kernel->stream,
 				.begin_ns = kernel->begin_ns,
 				.end_ns = kernel->end_ns};

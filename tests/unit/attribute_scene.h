@@ -17,7 +17,7 @@ enum {
 #define SCENE_PEAK 4800.0 /* bytes per ns */
 
 struct scene_kernel {
-	uint32_t signature;
+	uint32_t signature, shape;
 	uint64_t stream, begin_ns, end_ns;
 	double value[SCENE_METRICS]; /* of this launch: %, %, bytes per ns */
 };

@@ -60,6 +60,25 @@ static void a_returned_buffer_serves_again_after_release(void **state)
 	assert_int_equal(actbuf_take(ACTBUF_OURS, &out), 0);
 }
 
+/* Touched memory stays resident: a program of hours must not go through the whole pool in turn. */
+static void no_more_buffers_are_touched_than_were_out_at_once(void **state)
+{
+	uint8_t *lowest = actbuf_request(), *a, *b;
+	struct actbuf out;
+
+	(void)state;
+	actbuf_complete(lowest, 0, NULL, 0, 0);
+	for (unsigned i = 0; i < 4 * ACTBUF_COUNT; i++) {
+		a = actbuf_request();
+		b = actbuf_request();
+		assert_true(a < lowest + 2 * ACTBUF_BYTES && b < lowest + 2 * ACTBUF_BYTES);
+		actbuf_complete(a, 10, NULL, 0, ACTBUF_OURS);
+		actbuf_complete(b, 10, NULL, 0, ACTBUF_OURS);
+		while (actbuf_take(ACTBUF_OURS, &out))
+			actbuf_release(ACTBUF_OURS, out.data);
+	}
+}
+
 static void two_readers_each_get_it_and_the_last_frees_it(void **state)
 {
 	uint8_t *buffer = NULL;
@@ -227,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(all_buffers_are_distinct_then_none_is_left),
 		TEST(a_returned_buffer_serves_again_after_release),
+		TEST(no_more_buffers_are_touched_than_were_out_at_once),
 		TEST(two_readers_each_get_it_and_the_last_frees_it),
 		TEST(buffers_come_in_the_order_of_completion),
 		TEST(a_buffer_that_comes_back_twice_is_read_once),

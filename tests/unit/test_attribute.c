@@ -265,6 +265,43 @@ static void test_what_a_maximum_hides_is_inside_the_interval(void **context)
 	scene_fini(&s);
 }
 
+/*
+ * The same with kernels much shorter than a sample: of kernel 1 (10 us; 60 % of the second counter,
+ * 35 % of the first) nothing shows but the first, since its neighbour keeps that at 45 % and the
+ * second at 40.
+ */
+static void test_what_a_maximum_hides_of_a_short_kernel_may_be_much(void **context)
+{
+	struct attribute_options options = scene_options();
+	const struct attribute_estimate *e;
+	struct attribute *a;
+	struct scene s;
+
+	(void)context;
+	scene_init(&s, 33);
+	for (unsigned i = 0; i < 4000; i++) {
+		scene_run(&s, 0, 40000 + 20000 * scene_random(&s), 45, SCENE_PEAK * 0.40);
+		scene_run(&s, 1, 10000, 35, SCENE_PEAK * 0.60);
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 0; i < s.samples; i++) {
+		struct attribute_sample *sample = &s.sample[i];
+		double length = (double)(sample->end_ns - sample->begin_ns);
+		double second = 100 * sample->value[SCENE_WRITES] / length / SCENE_PEAK;
+
+		sample->value[SCENE_TENSOR] = fmax(sample->value[SCENE_TENSOR], second);
+	}
+	options.metric[SCENE_TENSOR].maximum = true;
+	a = scene_solve(&s, &options, NULL);
+	e = attribute_find(a, 1, SCENE_TENSOR);
+	assert_true((double)e->value < 50 && (double)e->low < 60 && (double)e->high > 60);
+	assert_true((double)e->high <= 100);
+	e = attribute_find(a, 0, SCENE_TENSOR);
+	assert_true((double)e->low < 45 && (double)e->high > 45 && (double)e->high < 52);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
 static void test_what_was_never_sampled_has_no_value(void **context)
 {
 	struct scene s;
@@ -522,8 +559,9 @@ static void test_bad_samples_are_dropped_and_counted(void **context)
 		struct attribute_sample bad = s.sample[i];
 
 		while (k < s.kernels && s.kernel[k].begin_ns < s.sample[i].begin_ns) {
-			struct attribute_kernel in = {s.kernel[k].signature, 0,
-						      s.kernel[k].begin_ns, s.kernel[k].end_ns};
+			struct attribute_kernel in = {.signature = s.kernel[k].signature,
+						      .begin_ns = s.kernel[k].begin_ns,
+						      .end_ns = s.kernel[k].end_ns};
 
 			attribute_add_kernel(a, &in);
 			k++;
@@ -556,6 +594,85 @@ static void test_bad_samples_are_dropped_and_counted(void **context)
 }
 
 /* Kernels whose records were lost: their time is known, what ran in it is not. */
+/* Hands over kernels up to a sample, and the sample. */
+static void add_with_kernels(struct attribute *a, const struct scene *s, size_t *k,
+			     const struct attribute_sample *sample)
+{
+	for (; *k < s->kernels && s->kernel[*k].begin_ns < sample->begin_ns; ++*k) {
+		struct attribute_kernel in = {.signature = s->kernel[*k].signature,
+					      .begin_ns = s->kernel[*k].begin_ns,
+					      .end_ns = s->kernel[*k].end_ns};
+
+		assert_int_equal(attribute_add_kernel(a, &in), 0);
+	}
+	assert_int_equal(attribute_add_sample(a, sample), 0);
+}
+
+/*
+ * Bursts of 40 ms with pauses of 60 between them, each with a first sample that spans from
+ * configuration to start and says what was never so. Kernels run all the while.
+ */
+static void test_sampling_that_stops_and_starts_again_is_one(void **context)
+{
+	struct attribute_options options = scene_options();
+	struct attribute *a = attribute_create(&options);
+	struct attribute_summary summary;
+	uint64_t bursts = 0;
+	struct scene s;
+	size_t k = 0;
+
+	(void)context;
+	scene_init(&s, 51);
+	run_mix(&s, 9000);
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 1; i < s.samples; i++) {
+		struct attribute_sample sample = s.sample[i];
+
+		if (i % 1000 >= 400)
+			continue;
+		if (i % 1000 == 0) {
+			attribute_begin_burst(a);
+			bursts++;
+			sample.value[SCENE_TENSOR] = sample.value[SCENE_ACTIVE] = 100;
+		}
+		add_with_kernels(a, &s, &k, &sample);
+	}
+	assert_int_equal(attribute_solve(a), 0);
+	summary = attribute_summary(a);
+	assert_true(bursts > 10);
+	/* and the very first */
+	assert_int_equal(summary.first_of_burst, bursts + 1);
+	assert_int_equal(summary.bad_times, 0);
+	assert_mix_known(&s, a, 2);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* What an image gives twice when it fills: ten samples come again, with the kernels gone by. */
+static void test_samples_that_come_twice_count_once(void **context)
+{
+	struct attribute_options options = scene_options();
+	struct attribute *a = attribute_create(&options);
+	struct scene s;
+	size_t k = 0;
+
+	(void)context;
+	scene_init(&s, 52);
+	run_mix(&s, 1500);
+	scene_sample(&s, 1000000000, INTERVAL);
+	for (size_t i = 0; i < s.samples; i++) {
+		add_with_kernels(a, &s, &k, &s.sample[i]);
+		if (i % 500 == 499)
+			for (size_t again = i - 9; again <= i; again++)
+				add_with_kernels(a, &s, &k, &s.sample[again]);
+	}
+	assert_int_equal(attribute_solve(a), 0);
+	assert_int_equal(attribute_summary(a).bad_times, s.samples / 500 * 10);
+	assert_mix_known(&s, a, 1.5);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
 static void test_samples_over_lost_records_are_left_out(void **context)
 {
 	struct scene s;
@@ -573,8 +690,9 @@ static void test_samples_over_lost_records_are_left_out(void **context)
 	attribute_add_hole(a, from, to);
 	for (size_t i = 0; i < s.samples; i++) {
 		for (; k < s.kernels && s.kernel[k].begin_ns < s.sample[i].begin_ns; k++) {
-			struct attribute_kernel in = {s.kernel[k].signature, 0,
-						      s.kernel[k].begin_ns, s.kernel[k].end_ns};
+			struct attribute_kernel in = {.signature = s.kernel[k].signature,
+						      .begin_ns = s.kernel[k].begin_ns,
+						      .end_ns = s.kernel[k].end_ns};
 
 			if (in.begin_ns < from || in.begin_ns >= to)
 				attribute_add_kernel(a, &in);
@@ -691,6 +809,161 @@ static void test_shapes_behind_one_signature_do_not_spoil_their_neighbours(void 
 
 /* Room for a fraction of the rows: those that stay say the same, and the rare kernel keeps its own.
  */
+/* As scene_run, of a shape. */
+static void run_shape(struct scene *s, uint32_t signature, uint32_t shape, double ns, double tensor)
+{
+	scene_run(s, signature, ns, tensor, SCENE_PEAK * (1 - tensor / 100) / 2);
+	s->kernel[s->kernels - 1].shape = shape;
+}
+
+static void assert_inside(const struct attribute_estimate *e, double truth, double points)
+{
+	assert_int_equal(e->status, ATTRIBUTE_IDENTIFIED);
+	assert_true(fabs((double)e->value - truth) < points);
+	assert_true((double)e->low <= truth && (double)e->high >= truth);
+}
+
+/*
+ * One GEMM for two shapes that take as long, at 45 and 85 % of the tensor peak, each with a
+ * neighbour of its own. Duration tells nothing: as one signature the value is right at neither, and
+ * the neighbours pay.
+ */
+static void run_two_shapes(struct scene *s, unsigned steps)
+{
+	for (unsigned i = 0; i < steps; i++) {
+		run_shape(s, 0, 1, 20000, 45);
+		run_shape(s, 1, 0, 3000 + 9000 * scene_random(s), 0);
+		run_shape(s, 0, 2, 20000, 85);
+		run_shape(s, 2, 0, 3000 + 9000 * scene_random(s), 20);
+		scene_idle(s, 30000 * scene_random(s));
+	}
+	scene_sample(s, 1000000000, INTERVAL);
+}
+
+static void test_shapes_of_equal_duration_are_told_apart(void **context)
+{
+	struct attribute_options options = scene_options();
+	uint32_t shape[ATTRIBUTE_SHAPES + 1];
+	struct attribute *a;
+	struct scene s;
+
+	(void)context;
+	scene_init(&s, 41);
+	run_two_shapes(&s, 3000);
+	a = scene_solve(&s, &options, NULL);
+	assert_int_equal(attribute_shapes(a, 0, shape), 2);
+	assert_int_equal(shape[0], 1);
+	assert_int_equal(shape[1], 2);
+	assert_inside(attribute_find_shape(a, 0, 1, SCENE_TENSOR), 45, 2);
+	assert_inside(attribute_find_shape(a, 0, 2, SCENE_TENSOR), 85, 2);
+	/* the signature is the mean by time */
+	assert_inside(attribute_find(a, 0, SCENE_TENSOR), scene_truth(&s, 0, SCENE_TENSOR), 1);
+	assert_inside(attribute_find(a, 1, SCENE_TENSOR), 0, 1.5);
+	assert_inside(attribute_find(a, 2, SCENE_TENSOR), 20, 1.5);
+	assert_int_equal(attribute_totals(a, 0).launches, 6000);
+	assert_int_equal(attribute_totals_shape(a, 0, 2).launches, 3000);
+	/* of others there is nothing */
+	assert_int_equal(attribute_find_shape(a, 0, 3, SCENE_TENSOR)->status, ATTRIBUTE_NONE);
+	assert_int_equal(attribute_totals_shape(a, 0, 3).launches, 0);
+	assert_int_equal(attribute_shapes(a, 7, shape), 0);
+	/* one of a single shape is that shape */
+	assert_int_equal(attribute_shapes(a, 1, shape), 1);
+	assert_ptr_equal(attribute_find_shape(a, 1, 0, SCENE_TENSOR),
+			 attribute_find(a, 1, SCENE_TENSOR));
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* Both shapes do the same: nothing is lost but some precision of each alone. */
+static void test_shapes_that_do_the_same_cost_nothing(void **context)
+{
+	struct attribute_options options = scene_options();
+	const struct attribute_estimate *with, *without;
+	struct attribute *a, *b;
+	struct scene s;
+
+	(void)context;
+	scene_init(&s, 42);
+	for (unsigned i = 0; i < 600; i++)
+		for (uint32_t shape = 1; shape <= 3; shape++) {
+			run_shape(&s, 0, shape, 15000, 70);
+			run_shape(&s, 1, 0, 3000 + 9000 * scene_random(&s), 0);
+		}
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = scene_solve(&s, &options, NULL);
+	for (size_t i = 0; i < s.kernels; i++)
+		s.kernel[i].shape = 0;
+	b = scene_solve(&s, &options, NULL);
+	with = attribute_find(a, 0, SCENE_TENSOR);
+	without = attribute_find(b, 0, SCENE_TENSOR);
+	assert_inside(with, scene_truth(&s, 0, SCENE_TENSOR), 1.5);
+	assert_true(fabs((double)(with->value - without->value)) < 0.5);
+	assert_true((double)(with->high - with->low) <
+		    1.3 * (double)(without->high - without->low) + 0.2);
+	for (uint32_t shape = 1; shape <= 3; shape++)
+		assert_true(fabs((double)attribute_find_shape(a, 0, shape, SCENE_TENSOR)->value -
+				 70) < 2);
+	attribute_destroy(a);
+	attribute_destroy(b);
+	scene_fini(&s);
+}
+
+/*
+ * A decoder: each step has a shape of its own (the keys get longer), far more of them than are told
+ * apart and each too rare to be known alone. Together they are known as without shapes.
+ */
+static void test_a_shape_for_each_step_is_as_none(void **context)
+{
+	struct attribute_options options = scene_options();
+	uint32_t shape[ATTRIBUTE_SHAPES + 1];
+	struct attribute *a;
+	struct scene s;
+
+	(void)context;
+	scene_init(&s, 43);
+	for (uint32_t i = 0; i < 2000; i++) {
+		run_shape(&s, 0, 1 + i, 5000 + 5 * i, 30);
+		run_shape(&s, 1, 0, 3000 + 9000 * scene_random(&s), 0);
+		run_shape(&s, 2, 9000, 25000, 80);
+	}
+	scene_sample(&s, 1000000000, INTERVAL);
+	a = scene_solve(&s, &options, NULL);
+	assert_int_equal(attribute_shapes(a, 0, shape), ATTRIBUTE_SHAPES + 1);
+	assert_int_equal(shape[ATTRIBUTE_SHAPES], 0);
+	assert_inside(attribute_find(a, 0, SCENE_TENSOR), 30, 2);
+	assert_inside(attribute_find(a, 2, SCENE_TENSOR), 80, 2);
+	assert_int_equal(attribute_totals(a, 0).launches, 2000);
+	/* nothing is claimed of a single one */
+	assert_int_not_equal(attribute_find_shape(a, 0, 10, SCENE_TENSOR)->status,
+			     ATTRIBUTE_IDENTIFIED);
+	/* a few columns, not thousands */
+	assert_true(attribute_summary(a).columns < 20);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
+/* A library that tries its kernels on every shape once: those trials do not hide the real one. */
+static void test_trials_of_a_library_go_with_what_is_alike(void **context)
+{
+	struct attribute_options options = scene_options();
+	struct attribute *a;
+	struct scene s;
+
+	(void)context;
+	scene_init(&s, 44);
+	for (uint32_t trial = 0; trial < 12; trial++) {
+		run_shape(&s, 0, 100 + trial, 20000 + 3000 * trial, 50);
+		run_shape(&s, 0, 100 + trial, 20000 + 3000 * trial, 50);
+	}
+	run_two_shapes(&s, 2000);
+	a = scene_solve(&s, &options, NULL);
+	assert_inside(attribute_find_shape(a, 0, 1, SCENE_TENSOR), 45, 2);
+	assert_inside(attribute_find_shape(a, 0, 2, SCENE_TENSOR), 85, 2);
+	assert_true(attribute_find_shape(a, 0, 100, SCENE_TENSOR)->status != ATTRIBUTE_IDENTIFIED);
+	attribute_destroy(a);
+	scene_fini(&s);
+}
+
 static void test_little_memory_costs_precision_only(void **context)
 {
 	struct scene s;
@@ -833,7 +1106,8 @@ static void test_a_million_kernels_take_64_mb(void **context)
 		uint64_t end =
 			now + 2000 + signature % 17 * 5000 + (uint64_t)(500 * scene_random(&s));
 		double value[SCENE_METRICS] = {signature % 3 * 30, 98, signature % 5 * 900};
-		struct attribute_kernel k = {signature, 0, now, end};
+		struct attribute_kernel k = {
+			.signature = signature, .begin_ns = now, .end_ns = end};
 
 		attribute_add_kernel(a, &k);
 		while (next + 100000 <= end) {
@@ -877,6 +1151,7 @@ int main(void)
 		cmocka_unit_test(test_one_long_launch_is_known),
 		cmocka_unit_test(test_a_few_samples_that_hold_little_else_are_enough),
 		cmocka_unit_test(test_what_a_maximum_hides_is_inside_the_interval),
+		cmocka_unit_test(test_what_a_maximum_hides_of_a_short_kernel_may_be_much),
 		cmocka_unit_test(test_what_was_never_sampled_has_no_value),
 		cmocka_unit_test(test_missing_samples_and_metrics_only_cost_precision),
 		cmocka_unit_test(test_a_clock_that_is_37_us_off_is_found),
@@ -888,11 +1163,17 @@ int main(void)
 		cmocka_unit_test(test_write_back_invents_nothing),
 		cmocka_unit_test(test_two_percent_of_outliers_do_not_matter),
 		cmocka_unit_test(test_bad_samples_are_dropped_and_counted),
+		cmocka_unit_test(test_sampling_that_stops_and_starts_again_is_one),
+		cmocka_unit_test(test_samples_that_come_twice_count_once),
 		cmocka_unit_test(test_samples_over_lost_records_are_left_out),
 		cmocka_unit_test(test_foreign_activity_shows_in_idle_samples),
 		cmocka_unit_test(test_no_value_is_negative_and_intervals_hold_their_values),
 		cmocka_unit_test(test_names_of_signatures_do_not_matter),
 		cmocka_unit_test(test_shapes_behind_one_signature_do_not_spoil_their_neighbours),
+		cmocka_unit_test(test_shapes_of_equal_duration_are_told_apart),
+		cmocka_unit_test(test_shapes_that_do_the_same_cost_nothing),
+		cmocka_unit_test(test_a_shape_for_each_step_is_as_none),
+		cmocka_unit_test(test_trials_of_a_library_go_with_what_is_alike),
 		cmocka_unit_test(test_little_memory_costs_precision_only),
 		cmocka_unit_test(test_more_signatures_than_columns_leave_the_large_ones_known),
 		cmocka_unit_test(test_intervals_of_90_percent_hold_the_truth_nine_times_of_ten),

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "shim/trace/format.h"
 #include "tests/unit/trace_builder.h"
 
 #define US UINT64_C(1000)
@@ -31,12 +32,19 @@ enum slot {
 #define SM_CLOCK 10 /* its slot */
 
 /* What each kind of kernel does to each unit, in per cent. */
-static const double truth[3][SLOTS] = {
+static const double truth[4][SLOTS] = {
 	{[DRAM_READ] = 8, [DRAM_WRITE] = 4, [TENSOR] = 92, [SM_ACTIVE] = 100, [L2] = 40, [L1] = 95},
 	{[DRAM_READ] = 44, [DRAM_WRITE] = 40, [FMA] = 5, [SM_ACTIVE] = 100, [L2] = 50, [L1] = 20},
 	{[DRAM_READ] = 2, [DRAM_WRITE] = 1, [ALU] = 20, [SM_ACTIVE] = 60, [L2] = 5, [L1] = 10},
+	/* the first kernel serving its other shape, where there are shapes */
+	{[DRAM_READ] = 20,
+	 [DRAM_WRITE] = 9,
+	 [TENSOR] = 46,
+	 [SM_ACTIVE] = 100,
+	 [L2] = 30,
+	 [L1] = 50},
 };
-static const uint64_t length_ns[3] = {70 * US, 45 * US, 30 * US};
+static const uint64_t length_ns[4] = {70 * US, 45 * US, 30 * US, 70 * US};
 
 struct run {
 	uint64_t begin_ns, end_ns;
@@ -100,17 +108,55 @@ enum loss {
 	LOST_AND_TOLD,
 };
 
-static void build(struct trace_builder *b, bool sampled, enum loss loss)
+static void add_row(struct trace_builder *b, uint16_t table, const uint64_t *numbers)
+{
+	struct bst_cell cells[BST_COLUMN_LIMIT] = {{0}};
+	unsigned n = 0;
+
+	for (const struct bst_column_info *c = bst_table_info(table)->column; c->id; c++, n++)
+		if (c->encoding == BST_BYTES)
+			cells[n] = (struct bst_cell){.text = "", .size = 0};
+		else
+			cells[n].number = numbers[n];
+	builder_row(b, table, cells);
+}
+
+/* Every other launch of the first kernel is of the other shape: each within a cuBLAS call. */
+static void add_shapes(struct trace_builder *b, struct run *run, uint64_t thread, uint64_t api)
+{
+	unsigned count = 0;
+
+	builder_meta(b, "library.state.cublas", "calls seen");
+	for (uint64_t id = 1; id <= 2; id++)
+		add_row(b, BST_TABLE_SHAPE,
+			(uint64_t[]){id, BST_ENUM_LIBRARY_CUBLAS, BST_ENUM_OPERATION_GEMM, 64 * id,
+				     32, 16, 1, 3, 3, 3, 2,
+				     BST_ENUM_SHAPE_FLAG_FLOPS | BST_ENUM_SHAPE_FLAG_BYTES, 1000,
+				     1000, 0});
+	for (unsigned i = 0; i < KERNELS; i++) {
+		if (run[i].kind != 0)
+			continue;
+		run[i].kind = ++count % 2 ? 0 : 3;
+		add_row(b, BST_TABLE_LIBRARY,
+			(uint64_t[]){thread, api, run[i].begin_ns - 6 * US, 4 * US,
+				     run[i].kind ? 2 : 1, 0, 0});
+	}
+}
+
+static void build_with(struct trace_builder *b, bool sampled, enum loss loss, bool shapes)
 {
 	static const char *const names[3] = {"mma_main", "copy_main", "small_main"};
 	static struct run run[KERNELS];
-	uint64_t thread, launch, kernel[3], end = make_runs(run);
+	uint64_t thread, launch, kernel[4], end = make_runs(run);
 
 	builder_init(b, 1000);
 	thread = builder_thread(b, 77);
 	launch = builder_api(b, "cudaLaunchKernel", BST_ENUM_CLASS_LAUNCH);
 	for (unsigned k = 0; k < 3; k++)
 		kernel[k] = builder_kernel(b, names[k], 4000, 256);
+	kernel[3] = kernel[0];
+	if (shapes)
+		add_shapes(b, run, thread, builder_api(b, "cublasGemmEx", 0));
 	if (sampled) {
 		static const char *const metric[SLOTS] = {
 			"dram_read", "dram_write", "tensor", "fma", "alu",
@@ -140,6 +186,11 @@ static void build(struct trace_builder *b, bool sampled, enum loss loss)
 	if (loss == LOST_AND_TOLD)
 		builder_loss(b, BST_ENUM_LOSS_CUPTI_DROPPED, 600, 0, run[LOST_FROM].begin_ns,
 			     run[LOST_TO].end_ns);
+}
+
+static void build(struct trace_builder *b, bool sampled, enum loss loss)
+{
+	build_with(b, sampled, loss, false);
 }
 
 static const struct kernel_report *kernel_named(const struct report *report, const char *name)
@@ -190,6 +241,37 @@ static void samples_tell_each_kernel_s_units(void **state)
 	builder_fini(&b);
 }
 
+static void a_kernel_of_two_shapes_has_a_label_for_each(void **state)
+{
+	struct trace_builder b;
+	struct report report;
+	const struct kernel_report *k;
+
+	(void)state;
+	build_with(&b, true, NOTHING_LOST, true);
+	assert_int_equal(builder_analyze(&b, &report), 0);
+	k = kernel_named(&report, "mma_main");
+	assert_int_equal(k->shape_count, 2);
+	near(&k->tensor_pct, 69);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct shape_report *shape = &k->shapes[i];
+		bool first = strcmp(shape->words, "gemm 64 x 32 x 16") == 0;
+
+		assert_string_equal(shape->words,
+				    first ? "gemm 64 x 32 x 16" : "gemm 128 x 32 x 16");
+		near(&shape->tensor_pct, first ? 92 : 46);
+		near(&shape->dram_pct, first ? 12 : 29);
+		assert_int_equal(shape->leaf, first ? LEAF_COMPUTE : LEAF_LATENCY);
+		assert_int_equal(shape->evidence, EVIDENCE_COUNTERS);
+		assert_float_equal(shape->mean_ns, 70 * US, 1);
+	}
+	assert_int_equal(k->shapes[0].launches + k->shapes[1].launches, k->launches);
+	assert_int_equal(kernel_named(&report, "copy_main")->shape_count, 0);
+	near(&kernel_named(&report, "copy_main")->dram_pct, 84);
+	report_fini(&report);
+	builder_fini(&b);
+}
+
 static void without_samples_nothing_is_invented(void **state)
 {
 	struct trace_builder b;
@@ -209,6 +291,117 @@ static void without_samples_nothing_is_invented(void **state)
 }
 
 /* What nobody recorded is not put down to the kernels beside it. */
+static struct bst_cell text(const char *words)
+{
+	return (struct bst_cell){.text = words, .size = (uint32_t)strlen(words)};
+}
+
+/* Kernel `main` on two devices, at 80 % of the tensor peak on the one and at 30 on the other. */
+static const unsigned tensor_of[2] = {80, 30};
+
+static void add_device(struct trace_builder *b, unsigned device, uint64_t kernel)
+{
+	static const char *const metric[] = {"dram_read", "dram_write", "tensor", "sm_active"};
+	static const unsigned slot[] = {DRAM_READ, DRAM_WRITE, TENSOR, SM_ACTIVE};
+
+	for (unsigned m = 0; m < 4; m++)
+		builder_row(b, BST_TABLE_METRIC,
+			    (struct bst_cell[]){{.number = device + 1},
+						{.number = slot[m]},
+						text(metric[m]),
+						{.number = 100},
+						text("pct"),
+						text("vendor__name.pct")});
+	for (unsigned i = 0; i < 2000; i++) {
+		uint64_t begin = 10000 * US + i * 90 * US + device * 13 * US;
+
+		builder_run(b, &(struct builder_run){.kernel = kernel,
+						     .begin_ns = begin,
+						     .duration_ns = 60 * US,
+						     .correlation = 1 + 2 * i + device,
+						     .stream = 7,
+						     .device = device});
+	}
+	/* bursts of 20 ms in turns, ten each: never both at once */
+	for (unsigned i = 0; i < 1700; i++) {
+		uint64_t begin = 10000 * US + i * 100 * US, busy = 0;
+		uint64_t row[16] = {device, device + 1, begin + BUILDER_DEVICE_OFFSET, 100 * US};
+
+		if (i / 200 % 2 != device)
+			continue;
+		for (uint64_t t = begin; t < begin + 100 * US; t += US)
+			busy += t >= 10000 * US + device * 13 * US &&
+				(t - 10000 * US - device * 13 * US) / US % 90 < 60;
+		row[4 + TENSOR] = busy * tensor_of[device];
+		row[4 + SM_ACTIVE] = busy * 100;
+		add_row(b, BST_TABLE_SAMPLE, row);
+	}
+}
+
+static void two_devices_have_figures_of_their_own(void **state)
+{
+	struct trace_builder b;
+	struct report report;
+	const struct process_report *p;
+	uint64_t kernel;
+
+	(void)state;
+	builder_init(&b, 500);
+	builder_text(&b, 1, "name", "NVIDIA H200");
+	kernel = builder_kernel(&b, "main", 4000, 256);
+	for (unsigned device = 0; device < 2; device++)
+		add_device(&b, device, kernel);
+	assert_int_equal(builder_analyze(&b, &report), 0);
+	p = &report.processes[0];
+	assert_int_equal(p->device_count, 2);
+	for (unsigned device = 0; device < 2; device++) {
+		assert_int_equal(p->devices[device].kernel_count, 1);
+		near(&p->devices[device].kernels[0].tensor_pct, tensor_of[device]);
+	}
+	report_fini(&report);
+	builder_fini(&b);
+}
+
+/* As on a MIG instance, or where an administrator keeps the counters: the report says so. */
+static void refused_counters_are_told_and_nothing_is_claimed(void **state)
+{
+	static const char *const reasons[] = {
+		"cuptiPmSamplingEnable: not supported on this device (CUPTI 43)",
+		"hardware counters: not permitted; an administrator can allow it (CUPTI 35)",
+		"decoding: no memory, or the hardware buffer overflowed (CUPTI 8)",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		struct trace_builder b;
+		struct report report;
+		const struct device_report *d;
+
+		build(&b, false, NOTHING_LOST);
+		builder_row(&b, BST_TABLE_BURST,
+			    (struct bst_cell[]){{.number = 0},
+						{.number = 1},
+						{.number = 10000 * US},
+						{.number = 10100 * US},
+						{.number = SAMPLE_NS},
+						{.number = 0},
+						{.number = 1},
+						{.number = 100000},
+						text(reasons[i])});
+		assert_int_equal(builder_analyze(&b, &report), 0);
+		d = &report.processes[0].devices[0];
+		assert_true(d->counters.known);
+		assert_string_equal(d->counters.reason, reasons[i]);
+		assert_int_equal(d->counters.bursts, 0);
+		for (size_t k = 0; k < d->kernel_count; k++) {
+			assert_int_not_equal(d->kernels[k].evidence, EVIDENCE_COUNTERS);
+			assert_false(d->kernels[k].dram_pct.known);
+		}
+		report_fini(&report);
+		builder_fini(&b);
+	}
+}
+
 static void samples_over_lost_records_are_left_out(void **state)
 {
 	struct trace_builder b;
@@ -237,8 +430,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_tell_each_kernel_s_units),
+		cmocka_unit_test(a_kernel_of_two_shapes_has_a_label_for_each),
 		cmocka_unit_test(without_samples_nothing_is_invented),
 		cmocka_unit_test(samples_over_lost_records_are_left_out),
+		cmocka_unit_test(two_devices_have_figures_of_their_own),
+		cmocka_unit_test(refused_counters_are_told_and_nothing_is_claimed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

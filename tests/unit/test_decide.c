@@ -83,6 +83,44 @@ static void near_a_threshold_confidence_is_low(void **state)
 	assert_true(decide(&far).confidence > 0.8);
 }
 
+/* Not only the busiest unit's interval counts, and not only the threshold of 60 %. */
+static void what_any_unit_may_be_lowers_confidence(void **state)
+{
+	static const struct {
+		double value[UNIT_COUNT - 1];
+		unsigned unit; /* whose interval is */
+		double low, high;
+		bool sure;
+	} rows[] = {
+		{{40, 20, 35, 20}, UNIT_COMPUTE, 38, 42, true},
+		{{40, 20, 35, 20}, UNIT_COMPUTE, 22, 58, false}, /* within the band of 60 */
+		{{40, 20, 35, 20}, UNIT_L2, 30, 56, true},
+		{{40, 20, 35, 20},
+		 UNIT_L2,
+		 30,
+		 90,
+		 false}, /* hidden: it may be a cache that binds */
+		{{80, 20, 35, 70}, UNIT_L1, 65, 85, true},
+		{{80, 20, 35, 70}, UNIT_L1, 65, 91, false}, /* it may lead by 10 points */
+		{{75, 65, 35, 20}, UNIT_DRAM, 60, 71, true},
+		{{75, 65, 35, 20}, UNIT_DRAM, 60, 73, false},
+		{{80, 20, 35, 95}, UNIT_COMPUTE, 76, 81, true},
+		{{80, 20, 35, 95}, UNIT_COMPUTE, 76, 83, true},  /* L1 would be off as much */
+		{{80, 20, 35, 95}, UNIT_COMPUTE, 76, 88, false}, /* the cache may not lead */
+		{{80, 20, 95, 35}, UNIT_L2, 86, 98, false},      /* L2 has a clock of its own */
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const double *v = rows[i].value;
+		struct decide_input in = counted(v[0], v[1], v[2], v[3]);
+
+		in.unit_pct[rows[i].unit].low = rows[i].low;
+		in.unit_pct[rows[i].unit].high = rows[i].high;
+		assert_int_equal(decide(&in).confidence > 0.5, rows[i].sure);
+	}
+}
+
 static void idle_units_say_what_a_kernel_leans_to(void **state)
 {
 	struct decide_input in = counted(10, 45, 20, 20);
@@ -154,6 +192,8 @@ static void bytes_by_geometry_tell_dram_from_latency(void **state)
 		{0, 45, 90, 2, 4e3, true, LEAF_UNDERFILLED, 0.5},
 		{0, 45, 90, 2, 8.9e3, true, LEAF_UNDERFILLED, 0.5},
 		{0, 45, 90, 2, 9.1e3, true, LEAF_LATENCY, 0.5},
+		{0, 20, 58, 1.1, 5e3, true, LEAF_UNDERFILLED, 0.5}, /* 2 below the threshold */
+		{61, 75, 80, 20, 100e3, false, LEAF_DRAM, 0.5},
 	};
 
 	(void)state;
@@ -319,6 +359,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_busiest_unit_from_60_percent_decides),
 		cmocka_unit_test(near_a_threshold_confidence_is_low),
+		cmocka_unit_test(what_any_unit_may_be_lowers_confidence),
 		cmocka_unit_test(idle_units_say_what_a_kernel_leans_to),
 		cmocka_unit_test(without_counters_geometry_or_the_name_decide),
 		cmocka_unit_test(bytes_by_geometry_tell_dram_from_latency),

@@ -346,6 +346,48 @@ static void statistics_are_split_by_shape(void **state)
 	library_destroy(l);
 }
 
+static void launches_and_nodes_know_their_shape(void **state)
+{
+	struct library *l = begin();
+
+	(void)state;
+	library_keep_launches(l);
+	for (uint32_t i = 0; i < 300; i++)
+		call(l, 1, 100 * (uint64_t)i, 100 * (uint64_t)i + 50, 1 + i % 3, 0);
+	assert_int_equal(library_add_node(l, &(struct library_node){7, 0, 100, 1, 2}), 0);
+	assert_int_equal(library_add_node(l, &(struct library_node){8, 7, 0, 1, 0}), 0);
+	assert_int_equal(library_ready(l), 0);
+	/* threads are drained one after the other: ids do not come in order */
+	for (uint32_t i = 300; i; i--)
+		assert_int_equal(library_add_launch(l, 10 * i, i), 0);
+	assert_int_equal(library_add_launch(l, 5, 0), 0);
+	assert_int_equal(library_finish(l), 0);
+	for (uint32_t i = 1; i <= 300; i++) {
+		assert_int_equal(library_shape_of_launch(l, 10 * i), 1 + (i - 1) % 3);
+		assert_int_equal(library_shape_of_launch(l, 10 * i + 1), 0);
+	}
+	for (uint32_t i = 300; i; i -= 7 < i ? 7 : i)
+		assert_int_equal(library_shape_of_launch(l, 10 * i), 1 + (i - 1) % 3);
+	assert_int_equal(library_shape_of_launch(l, 5), 0);
+	assert_int_equal(library_shape_of_node(l, 7), 2);
+	assert_int_equal(library_shape_of_node(l, 8), 2); /* a clone's */
+	assert_int_equal(library_shape_of_node(l, 9), 0);
+	library_destroy(l);
+}
+
+static void launches_are_not_kept_unasked(void **state)
+{
+	struct library *l = begin();
+
+	(void)state;
+	call(l, 1, 100, 150, 1, 0);
+	assert_int_equal(library_ready(l), 0);
+	assert_int_equal(library_add_launch(l, 10, 1), 0);
+	assert_int_equal(library_finish(l), 0);
+	assert_int_equal(library_shape_of_launch(l, 10), 0);
+	library_destroy(l);
+}
+
 /* --- from a file ------------------------------------------------------------------------- */
 
 static void add_row(struct trace_builder *b, uint16_t table, const uint64_t *numbers,
@@ -480,6 +522,8 @@ int main(void)
 		cmocka_unit_test(replays_find_the_call_through_their_nodes),
 		cmocka_unit_test(groups_are_bounded_and_counted_once),
 		cmocka_unit_test(statistics_are_split_by_shape),
+		cmocka_unit_test(launches_and_nodes_know_their_shape),
+		cmocka_unit_test(launches_are_not_kept_unasked),
 		cmocka_unit_test(a_trace_is_read_in_chunks_of_any_size),
 		cmocka_unit_test(a_library_past_the_hooks_is_told),
 	};

@@ -97,9 +97,10 @@ static void test_every_key_of_the_contract(void **state)
 	assert_keys(at(json, "verdict"), "regime leaf share confidence sentence");
 	assert_keys(at(process, "run"),
 		    "command host pid rank start complete boundshim_version mode");
-	assert_keys(at(process, "coverage"),
-		    "kernels launches_hooked launches_seen launches_captured kernels_explained "
-		    "dropped trace_bytes tracing_ns");
+	assert_keys(
+		at(process, "coverage"),
+		"kernels launches_hooked launches_seen launches_captured kernels_explained kept_share "
+		"dropped trace_bytes tracing_ns");
 	assert_keys(
 		device,
 		"index name cc sm_count driver cupti shared ceilings clock_mhz whole steady verdict kernels "
@@ -113,7 +114,7 @@ static void test_every_key_of_the_contract(void **state)
 		"name short_name category grid block registers shared_bytes launches total_ns busy_ns mean_ns "
 		"share regime leaf leans confidence evidence tensor_pct fma_pct dram_pct l2_pct l1_pct waves "
 		"flops bytes queue_ns gap_ns flops_per_s bytes_per_s intensity roofline_pct flops_source "
-		"bytes_source roof class");
+		"bytes_source roof class shapes");
 	assert_int_equal(json_array_size(at(kernel, "grid")), 3);
 	assert_measure(at(kernel, "waves"));
 	assert_keys(json_array_get(at(device, "copies"), 0),

@@ -185,19 +185,14 @@ static void accumulated_micro_steps_are_one_step(void **state)
 	end(&r);
 }
 
-static void evaluation_in_between_is_set_apart(void **state)
+static void evaluate_between(unsigned epochs)
 {
 	struct run r;
-	uint64_t training = 0;
 
-	(void)state;
 	begin(&r);
-	for (unsigned epoch = 0; epoch < 4; epoch++) {
-		uint64_t from = r.now_ns;
-
+	for (unsigned epoch = 0; epoch < epochs; epoch++) {
 		for (unsigned i = 0; i < 50; i++)
 			transformer_step(&r);
-		training += r.now_ns - from;
 		for (unsigned i = 0; i < 10; i++) {
 			kernels(&r, 0, 2);
 			for (unsigned layer = 0; layer < 12; layer++)
@@ -207,9 +202,22 @@ static void evaluation_in_between_is_set_apart(void **state)
 	}
 	assert_true(find(&r));
 	assert_int_equal(r.steps.kernels, TRANSFORMER_KERNELS);
-	assert_in_range(r.steps.count, 190, 200);
-	assert_in_range(r.steps.interval_count, 1, 8);
+	assert_in_range(r.steps.count, epochs * 49 - 1, epochs * 50);
+	assert_in_range(r.steps.interval_count, 1, 2 * epochs);
 	end(&r);
+}
+
+static void evaluation_in_between_is_set_apart(void **state)
+{
+	(void)state;
+	evaluate_between(4);
+}
+
+/* Epochs repeat too, and more exactly than their steps: they are not what is meant. */
+static void many_epochs_are_not_steps(void **state)
+{
+	(void)state;
+	evaluate_between(12);
 }
 
 static void set_up_is_no_step(void **state)
@@ -526,6 +534,140 @@ static void few_steps_are_stretches_of_one(void **state)
 	end(&r);
 }
 
+/* Twelve small layers, a head and a search for the next token as long as five of them: no epoch. */
+static void a_decoded_token_is_a_step(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 40; i++) {
+		for (unsigned layer = 0; layer < 12; layer++)
+			kernels(&r, 0, 8);
+		kernels(&r, 8, 48);
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 12 * 8 + 40);
+	end(&r);
+}
+
+/* On one stream: four steps of the one for each of the other, not in a fixed order. The one with the
+ * most time makes the steps. */
+static void two_models_in_turns_on_one_stream(void **state)
+{
+	struct run r;
+	unsigned large = 0;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 300; i++) {
+		if (random_below(5)) {
+			transformer_step(&r);
+			large++;
+		} else {
+			kernels(&r, 40, 62);
+		}
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, TRANSFORMER_KERNELS);
+	/* Those with a step of the other model behind them are set apart. */
+	assert_in_range(r.steps.count, large / 2, large);
+	end(&r);
+}
+
+/* Lengths of sequences that vary, an evaluation after each epoch, and a checkpoint behind it. */
+static void everything_that_disturbs_at_once(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 3; i++)
+		kernel(&r, 60, 2000 * US);
+	for (unsigned epoch = 0; epoch < 5; epoch++) {
+		for (unsigned i = 0; i < 60; i++) {
+			uint32_t grid = NAMES * (uint32_t)random_below(GRIDS);
+
+			for (unsigned layer = 0; layer < 6; layer++)
+				kernels(&r, grid, grid + 10);
+			kernels(&r, grid + 10, grid + 14);
+			if (i % 10 == 9)
+				kernel(&r, 50, 5 * US);
+			r.now_ns += random_below(100) * US;
+		}
+		for (unsigned i = 0; i < 12; i++)
+			for (unsigned layer = 0; layer < 6; layer++)
+				kernels(&r, 0, 5);
+		r.now_ns += 10000 * US;
+	}
+	assert_true(find(&r));
+	assert_in_range(r.steps.kernels, 64, 65);
+	assert_in_range(r.steps.count, 290, 300);
+	assert_int_equal(r.steps.outlier_count, 4);
+	end(&r);
+}
+
+/* --- more kernels than are looked at one by one --- */
+
+#define LONG_RUN (5u << 19)
+
+static void a_long_run_of_one_loop(void **state)
+{
+	unsigned steps = LONG_RUN / TRANSFORMER_KERNELS;
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < steps; i++) {
+		transformer_step(&r);
+		if (i % 5000 == 4999)
+			r.now_ns += 3000000 * US;
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, TRANSFORMER_KERNELS);
+	assert_int_equal(r.steps.count + r.steps.outlier_count, steps - 1);
+	assert_int_equal(r.steps.outlier_count, steps / 5000);
+	end(&r);
+}
+
+/* Neither fills the stretches that are looked at first: all of the run is. */
+static void a_long_run_of_two_loops(void **state)
+{
+	struct run r;
+	unsigned large = LONG_RUN / 2 / TRANSFORMER_KERNELS;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < large; i++)
+		transformer_step(&r);
+	for (unsigned i = 0; i < LONG_RUN / 2 / 13; i++) {
+		kernels(&r, 40, 53);
+		r.now_ns += 200 * US;
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 13);
+	assert_in_range(r.steps.count, LONG_RUN / 2 / 13 - 2, LONG_RUN / 2 / 13);
+	end(&r);
+}
+
+/* Longer than the stretches. */
+static void a_long_run_of_huge_steps(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 30; i++) {
+		kernels(&r, 0, 3);
+		for (uint32_t layer = 0; layer < 10000; layer++)
+			kernels(&r, 3 + layer / 1000 * 5, 13 + layer / 1000 * 5);
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 100003);
+	assert_int_equal(r.steps.count, 29);
+	end(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -536,6 +678,7 @@ int main(void)
 		cmocka_unit_test(two_alternating_phases_are_one_step),
 		cmocka_unit_test(accumulated_micro_steps_are_one_step),
 		cmocka_unit_test(evaluation_in_between_is_set_apart),
+		cmocka_unit_test(many_epochs_are_not_steps),
 		cmocka_unit_test(set_up_is_no_step),
 		cmocka_unit_test(the_loop_with_the_most_time_wins),
 		cmocka_unit_test(no_repetition_is_no_step),
@@ -553,6 +696,12 @@ int main(void)
 		cmocka_unit_test(marks_are_at_typical_steps),
 		cmocka_unit_test(marks_keep_to_one_run_of_steps),
 		cmocka_unit_test(few_steps_are_stretches_of_one),
+		cmocka_unit_test(a_decoded_token_is_a_step),
+		cmocka_unit_test(two_models_in_turns_on_one_stream),
+		cmocka_unit_test(everything_that_disturbs_at_once),
+		cmocka_unit_test(a_long_run_of_one_loop),
+		cmocka_unit_test(a_long_run_of_two_loops),
+		cmocka_unit_test(a_long_run_of_huge_steps),
 	};
 
 	random_init();

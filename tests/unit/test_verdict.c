@@ -53,6 +53,21 @@ static void a_correction_larger_than_what_is_left_withholds_the_verdict(void **s
 	assert_int_equal(regime_of(&w), REGIME_UNKNOWN);
 }
 
+static void too_few_records_withhold_the_verdict_and_say_how_few(void **state)
+{
+	struct window w = window_of(900, 100, 0, 0);
+	struct verdict v = verdict_of(&w, 0.9, true);
+
+	(void)state;
+	verdict_withhold(&v, VERDICT_COVERAGE);
+	assert_int_equal(v.regime, REGIME_COMPUTE);
+	verdict_withhold(&v, 0.7999);
+	assert_int_equal(v.regime, REGIME_UNKNOWN);
+	assert_true(v.confidence == 0);
+	assert_non_null(strstr(v.sentence, "only 79 % of the records"));
+	free(v.sentence);
+}
+
 static void an_answer_that_does_not_hang_on_it_stays(void **state)
 {
 	struct window w = window_of(750, 100, 0, 150);
@@ -70,6 +85,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(own_cost_is_outside_the_shares),
 		cmocka_unit_test(a_correction_larger_than_what_is_left_withholds_the_verdict),
+		cmocka_unit_test(too_few_records_withhold_the_verdict_and_say_how_few),
 		cmocka_unit_test(an_answer_that_does_not_hang_on_it_stays),
 	};
 

@@ -10,10 +10,11 @@
 
 /* Dictionary rows go out before event rows that refer to them. */
 static const uint16_t flush_order[] = {
-	BST_TABLE_META,   BST_TABLE_DEVICE,  BST_TABLE_CLOCK,  BST_TABLE_STRING, BST_TABLE_API,
-	BST_TABLE_THREAD, BST_TABLE_CONTEXT, BST_TABLE_KERNEL, BST_TABLE_LOSS,   BST_TABLE_COST,
-	BST_TABLE_CALL,   BST_TABLE_RUN,     BST_TABLE_COPY,   BST_TABLE_METRIC, BST_TABLE_SAMPLE,
-	BST_TABLE_SHAPE,  BST_TABLE_LIBRARY, BST_TABLE_NODE,
+	BST_TABLE_META,   BST_TABLE_DEVICE,  BST_TABLE_CLOCK,   BST_TABLE_STRING, BST_TABLE_API,
+	BST_TABLE_THREAD, BST_TABLE_CONTEXT, BST_TABLE_KERNEL,  BST_TABLE_LOSS,   BST_TABLE_COST,
+	BST_TABLE_CALL,   BST_TABLE_RUN,     BST_TABLE_COPY,    BST_TABLE_METRIC, BST_TABLE_SAMPLE,
+	BST_TABLE_BURST,  BST_TABLE_SHAPE,   BST_TABLE_LIBRARY, BST_TABLE_NODE,   BST_TABLE_HANDLE,
+	BST_TABLE_RANGE,
 };
 
 static void must(int good, const char *what)
@@ -227,6 +228,24 @@ uint64_t builder_kernel(struct trace_builder *b, const char *name, uint64_t grid
 		    (uint64_t[]){++b->kernels, b->strings, grid, 1, 1, block, 1, 1, 0, 0, 0, 32, 0,
 				 0, 0, 0});
 	return b->kernels;
+}
+
+uint64_t builder_string(struct trace_builder *b, const char *value)
+{
+	add(b, BST_TABLE_STRING, (struct bst_cell[]){number(++b->strings), text(value)});
+	return b->strings;
+}
+
+uint64_t builder_handle(struct trace_builder *b, uint64_t value)
+{
+	add_numbers(b, BST_TABLE_HANDLE, (uint64_t[]){++b->handles, value});
+	return b->handles;
+}
+
+void builder_range(struct trace_builder *b, const struct builder_range *r)
+{
+	add_numbers(b, BST_TABLE_RANGE,
+		    (uint64_t[]){r->thread, r->time_ns, r->kind, r->domain, r->name, r->id});
 }
 
 void builder_call(struct trace_builder *b, const struct builder_call *c)

@@ -18,12 +18,16 @@ struct trace_builder {
 	struct bst_batch batch[BST_TABLE_LIMIT];
 	void *batch_memory[BST_TABLE_LIMIT];
 	uint32_t rows; /* of a chunk */
-	uint64_t strings, apis, threads, kernels;
+	uint64_t strings, apis, threads, kernels, handles;
 	uint32_t correlation; /* last used by builder_launch */
 };
 
 struct builder_call {
 	uint64_t thread, api, begin_ns, duration_ns, correlation, stream, flags, object;
+};
+
+struct builder_range {
+	uint64_t thread, time_ns, kind, domain, name, id;
 };
 
 /* Times are the host's. */
@@ -61,9 +65,13 @@ uint64_t builder_thread(struct trace_builder *b, uint64_t tid);
 uint64_t builder_api(struct trace_builder *b, const char *name, unsigned klass);
 uint64_t builder_kernel(struct trace_builder *b, const char *name, uint64_t grid, uint64_t block);
 
+uint64_t builder_string(struct trace_builder *b, const char *value);
+uint64_t builder_handle(struct trace_builder *b, uint64_t value);
+
 void builder_call(struct trace_builder *b, const struct builder_call *call);
 void builder_run(struct trace_builder *b, const struct builder_run *run);
 void builder_copy(struct trace_builder *b, const struct builder_copy *copy);
+void builder_range(struct trace_builder *b, const struct builder_range *range);
 
 /* A row of any table that is written: one cell for each column. */
 void builder_row(struct trace_builder *b, uint16_t table, const struct bst_cell *cells);

@@ -6,8 +6,8 @@ lib=build/libboundshim.so
 export BOUNDSHIM_LIB=$lib
 # shellcheck disable=SC2016
 show='printf "%s\n" "${LD_PRELOAD//$PWD/.}" "$BOUNDSHIM_OUT" "$BOUNDSHIM_MODE" "$BOUNDSHIM_MAX_MB" \
-	"$BOUNDSHIM_CUPTI_YIELD" "${CUDA_INJECTION64_PATH//$PWD/.}" "${NVTX_INJECTION64_PATH//$PWD/.}"'
-boundshim record -o x.bst --mode=hooks --max-mb 5 --cupti-yield bash -c "$show"
+	"$BOUNDSHIM_KEEP" "$BOUNDSHIM_CUPTI_YIELD" "${CUDA_INJECTION64_PATH//$PWD/.}" "${NVTX_INJECTION64_PATH//$PWD/.}"'
+boundshim record -o x.bst --mode=hooks --max-mb 5 --keep newest --cupti-yield bash -c "$show"
 LD_PRELOAD=libm.so.6 CUDA_INJECTION64_PATH=/other.so boundshim record bash -c "$show"
 # The program's own options are not ours.
 boundshim record echo --mode=hooks --help

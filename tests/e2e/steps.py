@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Steps found without annotation, in traces of programs on the simulated CUDA whose loops are known: how many, how long, of how many
+kernels, and what is set apart. Evaluation phases, checkpoints, sequences of varying length, two models interleaved."""
+from lib import check, equal, in_pairs, main
+from leaves import WIDE, Scenario, play, report_of
+
+LAYER = "launch fwd_a 0 {g}; launch fwd_b 0 {g}; launch bwd_a 0 {g}; launch bwd_b 0 {g};"
+STEP = "".join(LAYER.format(g=WIDE) for _ in range(6)) + "launch loss 0 32; launch adam 0 20000; sync 0"
+EVALUATION = "repeat 10; " + "".join("launch fwd_a 0 20000; launch fwd_b 0 20000;" for _ in range(6)) + "launch score 0 32; work 20; end"
+CRITIC = "launch critic_a 0 32; launch critic_b 0 32; launch critic_a 0 32; launch critic_b 0 32; launch critic_a 0 32; launch critic_b 0 32"
+# ten lengths in turn, each with grids of its own
+LENGTHS = "; ".join("".join(LAYER.format(g=900 + 64 * length) for _ in range(3)) + "launch loss 0 32; sync 0; work 30"
+                    for length in (7, 3, 9, 1, 5, 8, 2, 6, 4, 10))
+KERNELS = "kernel fwd_* duration=20us per_block=0\nkernel bwd_* duration=40us per_block=0\nkernel loss duration=5us per_block=0\n" \
+          "kernel score duration=5us per_block=0\nkernel adam duration=150us per_block=0\nkernel critic* duration=30us per_block=0\n"
+
+# (scenario, kernels of a step, least and most steps, least and most outliers)
+CASES = {
+    "evaluation": (Scenario(f"repeat 30; {STEP}; work 20; end; {EVALUATION}", rounds=9), 26, (8 * 30, 9 * 30), (7, 9)),
+    "checkpoints": (Scenario(f"{STEP}; work 20; every 25; sleep 30000; end", rounds=150), 26, (142, 149), (4, 6)),
+    "evaluation_and_checkpoint": (Scenario(f"repeat 40; {STEP}; work 20; end; {EVALUATION}; sleep 20000", rounds=7), 26, (6 * 40, 7 * 40),
+                                  (5, 7)),
+    "sequence_lengths": (Scenario(LENGTHS, rounds=12), 13, (110, 120), (0, 2)),
+    # a critic of six kernels after every fifth and every seventh step: no longer loop repeats often
+    "two_models_in_turn": (Scenario(f"{STEP}; work 10; every 5; {CRITIC}; end; every 7; {CRITIC}; end; sync 0", rounds=100), 26, (60, 100),
+                           (0, 40)),
+    "two_models_at_once": (Scenario(f"{STEP}; work 10", rounds=120,
+                                    after="thread; repeat 300; launch critic_a 1 32; launch critic_b 1 32; sync 1; work 70; end"),
+                           31, (100, 120), (0, 12)),  # those of the other model that ran meanwhile are counted too
+}
+
+
+def detected(name):
+    scenario, kernels, steps, outliers = CASES[name]
+    scenario.script = KERNELS
+    device = report_of(play(f"steps-{name}", scenario).traces[0])["devices"][0]
+    step = device["steady"]["step"]
+    if not step:
+        return f"{name}: no steps"
+    words = f"{name}: {step['count']} steps of {step['period_ns'] / 1e3:.0f} us, {step['kernels']} kernels, {step['outlier_count']} outliers"
+    good = (steps[0] <= step["count"] <= steps[1] and outliers[0] <= step["outlier_count"] <= outliers[1]
+            and abs(step["kernels"] - kernels) <= 0.05 * kernels)
+    return words if good else f"{words}; expected {kernels} kernels, {steps} steps, {outliers} outliers (wrong)"
+
+
+def steps_are_those_of_the_loop():
+    found = in_pairs(detected, CASES)
+    check(not any(words.endswith("(wrong)") or "no steps" in words for words in found), "\n".join(["", *found]))
+    return "\n     ".join(["", *found])
+
+
+def an_evaluation_is_no_part_of_the_steady_window():
+    """Its kernel that occurs nowhere else is not among those of the steady window."""
+    scenario = CASES["evaluation"][0]
+    device = report_of(play("steps-steady", scenario).traces[0])["devices"][0]
+    equal([k["short_name"] for k in device["kernels"] if k["short_name"] == "score"], [], "kernels of the evaluation in the steady window")
+
+
+if __name__ == "__main__":
+    main(steps_are_those_of_the_loop, an_evaluation_is_no_part_of_the_steady_window)
