@@ -37,8 +37,9 @@
  * From the first launch on, whatever their cost, so that each run has one in its later part until a
  * tenth of a core has earned the next: preparing (0.3 s of CPU time) and these bursts make about a
  * second. A program that is over before the first pays nothing. Each waits for its while until the
- * program launches steadily: of three PyTorch trainings on an H200 none had begun its first step
- * 1.5 s after its first launch, one at 1.8 s, one at 2.2, and bursts before that saw an idle GPU.
+ * program launches steadily, unless the last one found the GPU busy: of three PyTorch trainings on
+ * an H200 none had begun its first step 1.5 s after its first launch, one at 1.8 s, one at 2.2, and
+ * bursts before that saw an idle GPU.
  */
 static const struct {
 	uint64_t after_ns;
@@ -103,6 +104,7 @@ struct device {
 	uint8_t *image; /* mapped at the first burst, kept */
 	size_t image_bytes;
 	bool found_work; /* the last burst did */
+	bool was_busy;   /* in half of its samples, or more */
 	unsigned bursts;
 	unsigned unasked; /* bursts since one that a launch asked for */
 };
@@ -301,6 +303,7 @@ struct session {
 				 image fills */
 	bool first_seen;      /* the first sample spans configuration to start: no sample */
 	bool found_work;      /* SMs were active, or nothing tells whether they were */
+	uint64_t active;      /* samples in which they were */
 };
 
 static CUptiResult reset_image(const struct session *s)
@@ -445,8 +448,10 @@ static bool read_sample(struct session *s, size_t at, struct burst *b)
 		if (!whole_number(value[i], metric_info(set->slot[i]).scale,
 				  &sample.value[set->slot[i]]))
 			return false;
-	if (sample.value[METRIC_SLOT_SM_ACTIVE])
+	if (sample.value[METRIC_SLOT_SM_ACTIVE]) {
 		s->found_work = true;
+		s->active++;
+	}
 	return put_sample(&sample);
 }
 
@@ -580,6 +585,7 @@ static void burst_on(uint32_t index)
 	b.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	put_burst(&b);
 	d->found_work = s.found_work;
+	d->was_busy = s.active && s.active * 2 >= b.samples;
 }
 
 /* What was found may be another process's work: for long kernels of ours, but not for ever. */
@@ -620,11 +626,8 @@ static uint64_t next_burst_ns(unsigned count, uint64_t began_ns, uint64_t cost_n
 	return due;
 }
 
-/*
- * From due_ns on until the program launches steadily, at most so long. Where the last burst found
- * work and nothing was launched since, a long kernel runs: that is work enough.
- */
-static void await_launches(uint64_t due_ns, uint64_t patience_ns, bool found_work)
+/* From due_ns on until the program launches steadily, at most so long. */
+static void await_launches(uint64_t due_ns, uint64_t patience_ns)
 {
 	uint64_t seen = 0, now;
 	uint32_t windows = 0;
@@ -634,21 +637,23 @@ static void await_launches(uint64_t due_ns, uint64_t patience_ns, bool found_wor
 		uint64_t busy = atomic_exchange(&busy_devices, 0);
 
 		seen |= busy;
-		windows = windows << 1 | (busy != 0);
-		if (now >= due_ns &&
-		    (__builtin_popcount(windows & ((1u << WINDOWS) - 1)) >= (int)WINDOWS / 2 ||
-		     (found_work && !seen)))
+		windows = (windows << 1 | (busy != 0)) & ((1u << WINDOWS) - 1);
+		if (now >= due_ns && __builtin_popcount(windows) >= (int)WINDOWS / 2)
 			break;
 		pause_until(now + WINDOW_NS);
 	}
 	atomic_fetch_or(&busy_devices, seen);
 }
 
-/* Until the next burst, after `count`, of which the last was on this device. */
+/*
+ * Until the next burst, after `count`, of which the last was on this device: if the GPU was busy
+ * then, whatever is launched, there is nothing to wait for.
+ */
 static void await_burst(unsigned count, uint64_t due_ns, uint32_t device)
 {
-	if (count < FIRST_BURSTS && due_ns == started_ns + first[count].after_ns)
-		await_launches(due_ns, first[count].patience_ns, devices[device].found_work);
+	if (count < FIRST_BURSTS && due_ns == started_ns + first[count].after_ns &&
+	    !devices[device].was_busy)
+		await_launches(due_ns, first[count].patience_ns);
 	else
 		pause_until(due_ns);
 }

@@ -569,7 +569,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the names")
     parser.add_argument("--shim", default=first_built("libboundshim.so"))
     parser.add_argument("--boundshim", default=first_built("boundshim"))
-    parser.add_argument("--log", help="every command with its output")
+    parser.add_argument("--log", help="file for every command with its output (else $OUT/log.txt, if OUT is set)")
     parser.add_argument("--anyway", action="store_true", help=argparse.SUPPRESS)  # on the simulated CUDA, to try this program
     given = parser.parse_args()
     wanted = [part.strip() for part in (given.only or "").split(",") if part.strip()]
@@ -583,6 +583,8 @@ def main():
         print("no GPU or no nvcc here")
         sys.exit(77)
     shim, boundshim = pathlib.Path(given.shim).resolve(), pathlib.Path(given.boundshim).resolve()
+    if not given.log and os.environ.get("OUT"):
+        given.log = pathlib.Path(os.environ["OUT"]) / "log.txt"
     if given.log:
         log = open(given.log, "w", encoding="utf-8")  # noqa: SIM115
     words = [run_one(name) for name in names]
