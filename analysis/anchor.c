@@ -392,6 +392,20 @@ static double usual_of(const struct candidate *c)
 	return usual;
 }
 
+/*
+ * What the first pieces took, in which code was loaded, when nothing was usual yet, says nothing about the loop
+ * either: layers of one long first step would outweigh all later steps.
+ */
+static inline void settle(struct candidate *c, struct cluster *cluster)
+{
+	double more = cluster->sum_ns - STRETCH * cluster->usual_ns * cluster->count;
+
+	if (more <= 0)
+		return;
+	cluster->sum_ns -= more;
+	c->sum_ns -= more;
+}
+
 /* Takes a piece into its cluster. Long ones are cut: a pause in one of them says nothing about the
  * loop. */
 static inline void take(struct candidate *c, struct cluster *cluster, double length)
@@ -407,6 +421,8 @@ static inline void take(struct candidate *c, struct cluster *cluster, double len
 	} else {
 		cluster->sum_ns += length;
 		cluster->usual_ns += (length - usual) * (length < usual ? 0.5 : 0.125);
+		if (length < usual)
+			settle(c, cluster);
 	}
 	cluster->count++;
 }

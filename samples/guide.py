@@ -16,6 +16,7 @@ TABLE = json.loads((ROOT / "samples/workloads/guide.json").read_text())
 RUNS = {run["name"]: run for run in TABLE["runs"] + TABLE["recorded"]}
 GPUS = ["v100", "a100", "l40s", "h100", "h200", "b200"]
 LEAVES_SHOWN = 4
+CHAIN_SIZE = 1 << 26  # numbers of intensity.py
 PIPES = {"fp32": "fp32", "tf32": "tensor_tf32", "bf16": "tensor_bf16", "fp8": "tensor_fp8"}
 
 
@@ -46,7 +47,7 @@ def percent(value):
 
 
 def number(value, digits=3):
-    return "" if value is None else f"{value:.{digits}g}" if value < 1000 else f"{value:,.0f}"
+    return "" if value is None else f"{value:.{digits}g}" if value < 100 else f"{value:,.0f}"
 
 
 def speedup(value):
@@ -66,16 +67,15 @@ def pace(run):
 
 def present(claim):
     """Runs of a claim that were recorded, in the order of the table, with their figures."""
-    return [(name, FOUND[name]) for name, run in RUNS.items() if run.get("claim") == claim and name in FOUND]
+    return [(name, FOUND[name]) for name, run in RUNS.items() if claim in [run.get("claim"), *run.get("also", [])] and name in FOUND]
 
 
 def command(name):
-    """The words without the length of the run, which is that of the recording."""
-    run = RUNS[name]
-    if "command" not in run:
-        return (ROOT / "samples/traces" / name / "command").read_text().strip().replace("LD_PRELOAD=libboundshim.so python3 samples/workloads/", "")
-    words = shlex.split(run["command"])
-    return " ".join(words[: words.index("--seconds")] if "--seconds" in words else words)
+    """The words of the recording, else of the table, without its length in seconds."""
+    recorded = ROOT / "samples/traces" / name / "command"
+    words = shlex.split(recorded.read_text() if recorded.exists() else RUNS[name]["command"])
+    words = words[: words.index("--seconds")] if "--seconds" in words else words
+    return " ".join(words).split("samples/workloads/")[-1]
 
 
 def leaves(run):
@@ -87,6 +87,10 @@ def verdicts(claim):
     rows = [[f"`{command(name)}`", f"**{run['regime']}**", leaves(run), time(pace(run)), percent(run["util_pct"])]
             for name, run in present(claim)]
     return table(["program", "verdict", "of the time", "step", "GPU-Util"], rows)
+
+
+def leaf_of(kernel):
+    return kernel["leaf"] + (f", leans to {kernel['leans']}" if kernel["leans"] else "")
 
 
 def kernels(name, most=6):
@@ -111,31 +115,40 @@ def named(run, pattern):
     return next((k for k in run["kernels"] if word.search(k["name"]) or word.search(k["short_name"])), None)
 
 
+def sizes_of(k, sizes, used):
+    """The sizes whose products have the kernel's FLOPs: one, or several that share a kernel and a grid, of which it has the mean."""
+    left = [size for size in sizes if size not in used]
+    groups = [[size] for size in left] + [left[i:j] for i in range(len(left)) for j in range(i + 2, len(left) + 1)]
+    return next((g for g in groups if k["flops"] and abs(k["flops"] * len(g) / sum(2 * size**3 for size in g) - 1) < 0.01), None)
+
+
 def matmul():
     rows = []
     for dtype in PIPES:
         run = FOUND.get(f"gemm_{dtype}")
-        if not run:
-            continue
-        for size in (256, 512, 1024, 2048, 4096, 8192):
-            mine = [k for k in run["kernels"] if k["flops"] and abs(k["flops"] / (2 * size**3) - 1) < 0.01]
-            if mine:
-                k = mine[0]
-                peak = run["ceilings"][PIPES[dtype]]
-                rows.append([dtype, f"{size:,}", k["leaf"] + (f", leans to {k['leans']}" if k["leans"] else ""), time(k["mean_ns"]),
-                             flops(k["flops_per_s"]), percent(100 * k["flops_per_s"] / peak), percent(max(k["tensor_pct"] or 0, k["fma_pct"] or 0))])
+        found, used = [], []
+        for k in run["kernels"] if run else []:
+            sizes = sizes_of(k, (256, 512, 1024, 2048, 4096, 8192), used)
+            if sizes and k["class"] == "contraction":
+                used += sizes
+                found.append((sizes, k))
+        for sizes, k in sorted(found, key=lambda item: item[0]):
+            peak = run["ceilings"][PIPES[dtype]]
+            busy = max(k["tensor_pct"] or 0, k["fma_pct"] or 0) if k["share"] > 0.03 and k["evidence"] == "counters" else None
+            rows.append([dtype, " and ".join(f"{size:,}" for size in sizes), leaf_of(k), time(k["mean_ns"]), flops(k["flops_per_s"]),
+                         percent(100 * k["flops_per_s"] / peak), percent(busy)])
     chain = named(FOUND["intensity"], "chain_512") if "intensity" in FOUND else None
     if chain:
         tensor = FOUND["intensity"]["ceilings"]["tensor_bf16"]
-        rows.append(["fp32", "no product: 512 multiply-adds", chain["leaf"], time(chain["mean_ns"]), flops(chain["flops_per_s"]),
+        rows.append(["fp32", "no product: `intensity.py`, k = 512", chain["leaf"], time(chain["mean_ns"]), flops(chain["flops_per_s"]),
                      f"{percent(100 * chain['flops_per_s'] / tensor)} of bf16's", percent(chain["fma_pct"])])
-    return table(["type", "size", "bound by", "time", "FLOP/s", "of the data sheet", "pipe busy"], rows)
+    return table(["type", "size", "bound by", "mean time", "FLOP/s", "of the data sheet", "pipe busy"], rows)
 
 
 def pointwise():
     run = FOUND["pointwise"]
     peak = run["ceilings"]["dram_read"]
-    rows = [[f"`{k['short_name'][:60]}`", k["leaf"] + (f", leans to {k['leans']}" if k["leans"] else ""), time(k["mean_ns"]), rate(k["bytes_per_s"]),
+    rows = [[f"`{k['short_name'][:60]}`", leaf_of(k), time(k["mean_ns"]), rate(k["bytes_per_s"]),
              percent(100 * k["bytes_per_s"] / peak) if k["bytes_per_s"] else "", percent(k["fma_pct"]), number(k["intensity"])] for k in run["kernels"][:9]]
     return table(["kernel", "bound by", "mean", "bytes/s", f"of {rate(peak)}", "fma pipe", "FLOP/B"], rows)
 
@@ -156,18 +169,19 @@ def fusion():
 def intensity():
     rows = []
     for k in chains():
-        rows.append([k["k"], number(k["intensity"]), k["leaf"] + (f", leans to {k['leans']}" if k["leans"] else ""), time(k["mean_ns"]), flops(k["flops_per_s"]),
-                     rate(k["bytes_per_s"]), percent(k["dram_pct"]), percent(k["fma_pct"])])
+        own = 2 * k["k"] * CHAIN_SIZE / k["mean_ns"] * 1e9
+        rows.append([k["k"], number(k["intensity"]) if k["intensity"] else "", leaf_of(k), time(k["mean_ns"]), flops(own),
+                     flops(k["flops_per_s"]) if k["flops_per_s"] else "", rate(k["bytes_per_s"]), percent(k["dram_pct"]), percent(k["fma_pct"])])
     return "![The sweep on the roofline of an H200](guide-roofline.svg)\n\n" + \
-        table(["k", "FLOP/B, measured", "bound by", "time", "FLOP/s", "bytes/s", "DRAM", "fma pipe"], rows)
+        table(["k", "FLOP/B, measured", "bound by", "time", "FLOP/s by the program's text", "by counters", "bytes/s", "DRAM", "fma pipe"], rows)
 
 
 def bert():
-    words = {"contraction": "matrix products", "normalisation": "normalisation, softmax", "pointwise": "pointwise", "other": "the rest"}
+    words = {"contraction": "matrix products", "normalisation": "normalisation, softmax", "rest": "the rest"}
     rows = []
     for name in ("bert_train_128", "bert_train", "gpt_bf16"):
         for c in FOUND[name]["classes"] if name in FOUND else []:
-            if c["launches"]:
+            if c["launches"] and any(d["known_share"] > 0 for d in FOUND[name]["classes"] if d["class"] != "contraction"):
                 rows.append([f"`{command(name)}`", words.get(c["class"], c["class"]), f"{c['launches']:,}", percent(100 * c["time_share"]),
                              "" if c["flops_share"] is None else f"{100 * c['flops_share']:.2g} %" if c["flops_share"] < 0.1 else f"{100 * c['flops_share']:.1f} %",
                              percent(100 * c["known_share"])])
@@ -177,8 +191,8 @@ def bert():
 def paperweight():
     rows = [[f"`{command(name)}`", run["regime"], percent(run["pillars_pct"]["overhead"]), percent(run["leaves_pct"].get("host", 0)),
              percent(run["leaves_pct"].get("launch", 0)), percent(run["leaves_pct"].get("underfilled", 0)), percent(run["pillars_pct"]["compute"]), time(pace(run)),
-             f"{time(run['queue_ns'])}, {run['queue_ns'] * (run['step_kernels'] or 1) / run['step_ns']:,.0f} kernels" if run["queue_ns"] and run["step_ns"] else ""]
-            for name, run in present("paperweight") if name != "mlp_train"]
+             f"{time(run['queue_ns'])}, {number(run['queue_ns'] * (run['step_kernels'] or 1) / run['step_ns'], 2)} kernels" if run["queue_ns"] and run["step_ns"] else ""]
+            for name, run in sorted(present("paperweight"), key=lambda item: -item[1]["pillars_pct"]["overhead"]) if name != "mlp_train"]
     return table(["program", "verdict", "overhead", "host", "launch", "underfilled", "compute", "step", "run-ahead"], rows)
 
 
@@ -209,13 +223,13 @@ def ridge():
             on = report["processes"][0]["devices"][0]["on"]
             peaks = {key: measure and measure["value"] for key, measure in on["peaks"].items()}
             ridge_of = lambda pipe: number(peaks[pipe] / peaks["dram_read"]) if peaks[pipe] else "none"  # noqa: E731
-            rows.append([name, on["words"], ridge_of("fp32"), ridge_of("tensor_bf16"), ridge_of("tensor_fp8"), percent(100 * on["covered"]), percent(100 * on["moved"]),
+            rows.append([name, on["words"], ridge_of("fp32"), ridge_of("tensor_fp16"), ridge_of("tensor_fp8"), percent(100 * on["covered"]), percent(100 * on["moved"]),
                          speedup(on["time"]["value"]) if on["time"] else ""])
-    return table(["trace", "on", "ridge fp32, FLOP/B", "bf16", "fp8", "of kernel time predicted", "of that under another roof", "times as long"], rows)
+    return table(["trace", "on", "ridge fp32, FLOP/B", "tensor fp16", "fp8", "of kernel time predicted", "of that under another roof", "times as long"], rows)
 
 
 PARTS = {
-    "matmul": [matmul], "pointwise": [pointwise], "fusion": [fusion, lambda: compared("fusion")], "intensity": [intensity],
+    "matmul": [lambda: verdicts("matmul"), matmul], "pointwise": [lambda: verdicts("pointwise"), pointwise], "fusion": [fusion, lambda: compared("fusion")], "intensity": [intensity],
     "bert": [bert], "paperweight": [paperweight], "batch": [lambda: compared("batch"), batch],
     "remedies": [lambda: verdicts("remedies"), lambda: compared("remedies")],
     "precision": [lambda: printed("precision", "GiB"), lambda: compared("precision")],
@@ -266,13 +280,15 @@ def svg():
         corner = (peaks[pipe] / memory, peaks[pipe])
         out += [line(at(*corner), at(10**x1, peaks[pipe]), "#333", 'stroke-width="1.5"'),
                 text(at(10**x1, 1e12)[0], at(1, peaks[pipe])[1] - 6, f"{words}: {flops(peaks[pipe])}", "end")]
-    out.append(text(at(0.09, 1e12)[0], at(1, memory * 0.2)[1], f"memory: {rate(memory)}", "start"))
-    for k in chains():
+    out.append(text(at(0.25, 1e12)[0], at(1, memory * 0.13)[1], f"memory: {rate(memory)}", "start"))
+    for i, k in enumerate(chains()):
         if not k["intensity"] or not k["flops_per_s"]:
             continue
         x, y = at(k["intensity"], k["flops_per_s"])
-        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colors.get(k["leaf"], "#777")}"/>', text(x + 8, y + 14, f"k = {k['k']}", "start", size=11)]
-    for i, (words, color) in enumerate((("bound by DRAM", colors["dram"]), ("bound by arithmetic", colors["compute"]), ("no unit over 60 %", "#777"))):
+        lower = 14 * (i % 2) if k["leaf"] == "compute" else 0
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colors.get(k["leaf"], "#777")}"/>',
+                text(x + 8, y + 16 + lower, f"k = {k['k']}", "start", size=11)]
+    for i, (words, color) in enumerate((("bound by DRAM", colors["dram"]), ("bound by arithmetic", colors["compute"]))):
         out += [f'<circle cx="{left + 16}" cy="{top + 10 + 18 * i}" r="5" fill="{color}"/>', text(left + 28, top + 14 + 18 * i, words, "start")]
     out += [text((left + width) / 2, height - 16, "FLOP for each byte of DRAM traffic, measured"), f'<text transform="translate(20,{height / 2}) rotate(-90)" '
             f'text-anchor="middle" fill="#333" font-size="12">FLOP/s</text>', "</svg>"]
@@ -304,15 +320,16 @@ build/boundshim report mlp.bst
 build/boundshim report samples/traces/mlp_512/trace.bst
 ```
 
-`tests/gpu/guide` runs them all and checks the verdicts; `samples/guide.py` writes this page from the recorded traces. *Step* is the time of one step without the shim where that was
-measured, else traced. *GPU-Util* is the share of time with any kernel or copy, what nvidia-smi would show. *Of the data sheet* and *DRAM* are of hardware peaks, *pipe busy* of cycles
+`tests/gpu/guide` runs them all and checks the verdicts; `samples/guide.py` writes this page from the recorded traces. *Step* is the time of one step, traced, or without the shim where
+that was measured too; it is what the program says of its own step. Where a model is nothing but equal layers, and no kernel of its own begins its step, the report's steps are layers: shares are the same,
+times of "a step" are of a layer, and fusing across layers is not advised. *GPU-Util* is the share of time with any kernel or copy, what nvidia-smi would show. *Of the data sheet* and *DRAM* are of hardware peaks, *pipe busy* of cycles
 at the clock that ran."""
     sections = [section(i, claim) for i, claim in enumerate(TABLE["claims"], 1)]
     disagreements = [f"- **{claim['claim']}** {claim['disagrees']}" for claim in TABLE["claims"] if "disagrees" in claim]
     tail = ["## Where the texts are loose or wrong", "\n".join(disagreements)] if disagreements else []
     missing = [name for name, run in RUNS.items() if "command" in run and name not in FOUND]
     if missing:
-        tail.append(f"Not measured: {', '.join(missing)}.")
+        tail += ["## Not measured yet", "Programs that are there and in the table, and have no recording: " + ", ".join(f"`{command(name)}`" for name in missing) + "."]
     return "\n\n".join([head, *sections, *tail]) + "\n"
 
 

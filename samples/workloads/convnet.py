@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Trains a convolutional network of torchvision on random images, or answers with it; 224 x 224, channels last.
 
-Claims: a large ResNet-152 is compute-bound, a small MobileNet and single samples are memory-bound. Expected verdict: training ResNet-152 is
-mixed, since batch normalisation and ReLU move as many bytes as the convolutions; --infer --batch 1 is overhead for any model, because
-kernels of microseconds are launched one by one; training MobileNet is memory-bound only with a large batch.
+Claims: a large ResNet-152 is compute-bound, a small MobileNet and single samples are memory-bound. Expected verdict: training ResNet-152 at batch
+128 is overhead on an H200, 2,626 kernels that the CPU launches more slowly than they end; --infer --batch 1 is overhead for any model, because
+kernels of microseconds are launched one by one; training MobileNet is memory-bound only with a large batch (not measured yet).
 Change: --model (any of torchvision.models.list_models()), --batch, --infer, --precision.
 
     python3 convnet.py [--model resnet152] [--batch 128] [--infer] [--precision bf16|tf32|fp32] [--seconds 3]"""

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Applies element-wise operations, normalisations and softmax to 256 MiB of float32.
 
-Claims: they are memory-bound, whatever they compute for an element; GELU costs as ReLU. Expected verdict: memory, DRAM, for
-the whole and for each kernel. Change: --op, or --rows (64 rows are 1 MiB: L2 holds them, and a kernel is shorter than its launch).
+Claims: they are memory-bound, whatever they compute for an element; GELU costs as ReLU. Expected verdict: memory, DRAM, for most
+kernels; not for softmax (latency) and for the statistics of batch normalisation, which takes one block a channel, 64 in all, does not fill the
+GPU and makes the whole mixed. Change: --op, or --rows (64 rows are 1 MiB: L2 holds them, and a kernel is shorter than its launch).
 
     python3 pointwise.py [--op all|relu|gelu|add|dropout|layer_norm|batch_norm|softmax[,...]] [--rows 16384] [--seconds 3]"""
 import argparse

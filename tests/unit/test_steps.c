@@ -305,6 +305,31 @@ static void slow_first_steps_are_warm_up(void **state)
 
 /* The loop launches one kernel twice and then waits: half of the pieces are long, and none is an
  * exception. */
+/* The first step loads each kernel's code, for longer than all others take together: that time is no layer's. MobileNet V2, batch 1. */
+static void a_first_step_that_loads_code_makes_no_layers_steps(void **state)
+{
+	static const unsigned more[] = {0, 2, 1, 1, 0, 2, 0, 1};
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 57; i++) {
+		uint64_t gap = (i ? 20 : 10000) * US;
+
+		kernel(&r, 40, US);
+		for (unsigned block = 0; block < 51; block++) {
+			for (uint32_t s = 0; s < 4; s++, r.now_ns += gap)
+				kernel(&r, s, US);
+			for (uint32_t s = 0; s < more[block * block % 11 % 8]; s++, r.now_ns += gap)
+				kernel(&r, 10 + s, US);
+		}
+	}
+	assert_true(steps_find(&r.sequence, &r.v, r.sequence.count * US, &r.steps));
+	assert_int_equal(r.steps.kernels, 1 + 51 * 4 + 64);
+	assert_true(r.steps.count >= 54);
+	end(&r);
+}
+
 static void a_kernel_twice_in_each_round(void **state)
 {
 	struct run r;
@@ -712,6 +737,7 @@ int main(void)
 		cmocka_unit_test(no_repetition_is_no_step),
 		cmocka_unit_test(a_log_line_every_tenth_step_makes_no_longer_steps),
 		cmocka_unit_test(slow_first_steps_are_warm_up),
+		cmocka_unit_test(a_first_step_that_loads_code_makes_no_layers_steps),
 		cmocka_unit_test(a_kernel_twice_in_each_round),
 		cmocka_unit_test(checkpoints_are_set_apart),
 		cmocka_unit_test(what_is_usual_depends_on_how_much_steps_differ),

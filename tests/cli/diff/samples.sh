@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Recorded traces against each other: a run against itself is no change, two programs are called two programs, and leaves add up.
 trace() { echo "samples/traces/$1/trace.bst"; }
-for name in samples/traces/*/; do
+for name in samples/traces/*/report.txt; do
+	name=${name%/*}
 	boundshim diff --format json "$name" "$name" | python3 -c '
 import json, sys
 pair = json.load(sys.stdin)["pairs"][0]
