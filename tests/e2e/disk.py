@@ -2,16 +2,14 @@
 """A disk that fails at each write of the trace, once and for ever; no room, no permission, limits: the program runs as if alone,
 one line on stderr, the trace decodes and says what it lost."""
 import errno
-import json
 import os
 import subprocess
 import tempfile
-import time
 
-from lib import (APPS, BUILD, NESTED, TMP, Trace, Truth, as_alone, check, environment, equal, expected_calls, folder, in_pairs, main, need, need_sim, run,
+from lib import (APPS, NESTED, TMP, Trace, as_alone, check, environment, equal, expected_calls, folder, in_pairs, main, need, need_sim, run,
                  same_calls, same_device_work)
 
-need_sim("launch_loop", "many_names")
+need_sim("launch_loop")
 
 OPTIONS = ("steps=12", "kernels=2", "h2d=100", "sync=4", "threads=2")
 ALONE = run("launch_loop", *OPTIONS, preload=False)
@@ -205,87 +203,6 @@ def the_size_limit_of_ours_is_kept_and_said():
     return f"{kept} rows kept, {lost} counted"
 
 
-def room_taken(where):
-    """What the trace and its shorter copy take together."""
-    total = 0
-    for path in [*where.glob("*.bst"), *where.glob("*.part")]:
-        try:
-            total += path.stat().st_size
-        except FileNotFoundError:
-            pass
-    return total
-
-
-def the_newest_is_kept_where_that_is_asked_for():
-    """Of each thread's calls the trace has the last ones; what went before is counted to the last row, and is no part of the report."""
-    where = folder("newest")
-    options = ("steps=30000", "threads=2", "kernels=2", "h2d=64", "sync=2", "quiet=1")
-    # the truth tells the last calls; no room is taken beyond the limit at any time
-    process = subprocess.Popen([APPS / "launch_loop", *options], cwd=where, stderr=subprocess.PIPE,
-                               env=environment(where, env={"BOUNDSHIM_MAX_MB": 1, "BOUNDSHIM_KEEP": "newest", "BOUNDSHIM_COUNTERS": "off"}))
-    most = 0
-    while process.poll() is None:
-        most = max(most, room_taken(where))
-        time.sleep(0.005)
-    equal((process.returncode, process.stderr.read()), (0, b""), "status and stderr")
-    equal(sorted(path.suffix for path in where.iterdir() if "truth" not in path.name), [".bst"], "files")
-    check(most <= 1 << 20, f"{most} bytes were taken")
-    trace, truth = Trace(next(where.glob("*.bst"))).sound(), Truth(next(where.glob("truth*")))
-    kept = 0
-    for tid in {c["tid"] for c in truth.calls}:
-        made = [(name, ret) for name, _, ret, _ in expected_calls(truth, tid)]
-        rows = [(trace.api(row), row["result"]) for row in trace.calls_of(tid) if not row["flags"] & NESTED]
-        check(rows == made[len(made) - len(rows):], f"thread {tid}: {len(rows)} of {len(made)} calls, and not the last ones")
-        kept += len(rows)
-    lost = trace.losses["file_limit"]
-    events = sum(len(trace[table]) for table in ("call", "run", "copy", "wake", "overhead", "range", "library"))
-    all_made = sum(len(expected_calls(truth, tid)) for tid in {c["tid"] for c in truth.calls})
-    check(lost > 0 and kept > 1000, f"{kept} calls kept, {lost} rows lost")
-    missing = all_made - kept + len(truth.device_ops()) - len(trace["run"]) - len(trace["copy"]) - trace.losses["ring_full"]
-    # rows of `wake` are lost too, and are not in the truth
-    check(missing <= lost <= 2 * missing, f"{missing} calls and operations are missing, {lost} rows counted ({events} kept)")
-    done = subprocess.run([BUILD / "boundshim", "report", "--format", "json", trace.path], capture_output=True, text=True, timeout=60, check=True)
-    process = json.loads(done.stdout)["processes"][0]
-    device, offset = process["devices"][0], trace.realtime_offset()
-    check(device["verdict"]["regime"] != "unknown", device["verdict"])
-    last = max(c["end"] for c in truth.calls) - min(row["begin"] + offset for row in trace["call"])
-    check(0.8 * last < device["whole"]["window_ns"] < 1.2 * last, f"the window is {device['whole']['window_ns']}, what is kept {last}")
-    unknown = device["whole"]["leaves"]["unknown"] / device["whole"]["window_ns"]
-    check(unknown < 0.2, f"{unknown:.0%} of the window are unknown: {device['whole']['leaves']}")
-    return f"{kept} of {all_made} calls, at most {most} bytes at once, {unknown:.1%} unknown"
-
-
-def a_kill_while_the_newest_is_kept_leaves_a_good_trace():
-    def once(seed):
-        where = folder("newest")
-        env = environment(where, script="kernel * duration=1us\nqueue_depth 100000\n", env={
-            "BOUNDSHIM_MAX_MB": 1, "BOUNDSHIM_KEEP": "newest", "SIM_TRUTH": None, "BOUNDSHIM_COUNTERS": "off"})
-        with subprocess.Popen([APPS / "launch_loop", "steps=100000000", "threads=2", "sync=50", "quiet=1"], cwd=where, env=env) as process:
-            most, deadline = 0, time.monotonic() + 30
-            while (size := room_taken(where)) >= most and time.monotonic() < deadline:
-                most = size
-                time.sleep(0.003)
-            time.sleep(0.02 * seed)
-            process.kill()
-        trace = Trace(next(where.glob("*.bst"))).sound(complete=False)
-        check(len(trace["call"]) > 100 and not trace.complete, "little is left")
-        return trace.losses["file_limit"]
-
-    lost = in_pairs(once, range(3))
-    check(all(lost), f"nothing was dropped before a kill: {lost}")
-    return f"3 kills, {lost} rows dropped before"
-
-
-def names_alone_may_fill_what_is_kept():
-    """Nothing is left to drop: said once, and from the limit on the rest is counted."""
-    result = run("many_names", "names=250000", env={"BOUNDSHIM_MAX_MB": 1, "BOUNDSHIM_KEEP": "newest", "SIM_TRUTH": None,
-                                                    "BOUNDSHIM_COUNTERS": "off"}).says(1, "BOUNDSHIM_KEEP=newest")
-    trace = result.trace().sound()
-    check(result.traces[0].stat().st_size <= 1 << 20 and list(result.where.glob("*.part")) == [], "files")
-    check(trace.losses["file_limit"] > 0 and trace["run"], f"{len(trace['run'])} kernels, lost: {trace.losses}")
-
-
 main(every_write_may_fail_once_or_for_ever, no_place_to_write_is_one_line, an_unwritable_folder_is_one_line,
      a_full_disk_costs_the_program_nothing, a_quota_is_as_a_full_disk, no_shared_memory_is_needed, a_file_size_limit_kills_nobody,
-     a_closed_standard_error_kills_nobody, a_program_without_standard_streams_leaves_a_good_trace, the_size_limit_of_ours_is_kept_and_said,
-     the_newest_is_kept_where_that_is_asked_for, a_kill_while_the_newest_is_kept_leaves_a_good_trace, names_alone_may_fill_what_is_kept)
+     a_closed_standard_error_kills_nobody, a_program_without_standard_streams_leaves_a_good_trace, the_size_limit_of_ours_is_kept_and_said)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from lib import (APPS, BUILD, DRIVER, ROOT, SHIM, SIM, Trace, Truth, as_alone, check, equal, folder, main, need, need_sim, run, same_calls,
+from lib import (APPS, BUILD, DRIVER, ROOT, SHIM, SIM, Trace, as_alone, check, equal, folder, main, need, need_sim, run, same_calls,
                  same_device_work)
 
 need_sim("launch_loop", "plugin.so", "caller12.so", "caller13.so", "static_like")

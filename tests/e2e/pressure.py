@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""More than there is room for: buffers that never come back, 10,000 threads, a million names, hours of run time, an allocator whose
+"""More than there is room for: buffers that never come back, 10,000 threads, hours of run time, an allocator whose
 lock is held around CUDA calls. The program is as alone, memory is bounded, and what was lost is counted to the last record."""
 import json
 import os
@@ -9,10 +9,9 @@ import subprocess
 import threading
 import time
 
-from lib import (APPS, BUILD, SHIM, SIM, Trace, as_alone, check, environment, equal, folder, main, need, need_sim, run, same_calls,
-                 same_device_work)
+from lib import (APPS, BUILD, SHIM, SIM, Trace, as_alone, check, environment, equal, folder, main, need, need_sim, run)
 
-need_sim("crowd", "many_names", "held_lock", "launch_loop")
+need_sim("crowd", "held_lock", "launch_loop")
 need(BUILD / "boundshim")
 POOL_BYTES = 512 * (256 << 10)  # of shim/actbuf.h
 SOAK_S = float(os.environ.get("SOAK_S", 8))
@@ -34,12 +33,6 @@ def peak_rss(program, *options, **settings):
         prefix += ["env", f"LD_PRELOAD={preload}"]
     result = run(program, *options, where=where, prefix=prefix, env=env, **settings)
     return result, 1024 * int((where / "peak").read_text())
-
-
-def report_of(result):
-    """The text of the report, which must say what it could not explain."""
-    done = subprocess.run([BUILD / "boundshim", "report", result.traces[0]], capture_output=True, text=True, timeout=100, check=True)
-    return done.stdout
 
 
 def report(result):
@@ -116,22 +109,6 @@ def ten_thousand_threads_at_once():
     return f"{calls} launches kept, {trace.losses['thread_limit']} beyond the limit of threads"
 
 
-def a_million_kernel_names():
-    names = 1_000_000
-    alone, before = peak_rss("many_names", f"names={names}", preload=False, limit=100, env={"SIM_TRUTH": None})
-    result, after = peak_rss("many_names", f"names={names}", limit=100, env={"SIM_TRUTH": None})
-    as_alone(result, alone).says(0)
-    info = subprocess.run([BUILD / "boundshim", "info", result.traces[0]], capture_output=True, text=True, timeout=60, check=True).stdout
-    rows = {name: int(count.replace(",", "")) for name, count in re.findall(r"^ +(string|kernel|run) +\d+ +[\d,]+ +([\d,]+)", info, re.M)}
-    lost = re.findall(r"^  ([\d,]+)\s", info.split("\nLost", 1)[-1], re.M) if "\nLost" in info else []
-    report_of(result)
-    counted = sum(int(n.replace(",", "")) for n in lost)
-    # one thread launches faster than its ring is emptied, when the machine is busy: counted, and the kernels are there
-    check(rows["run"] == rows["kernel"] == names <= rows["string"] and counted < names // 10, f"{rows}, lost {lost}")
-    check(after - before < 256 << 20, f"{(after - before) >> 20} MiB more than alone")
-    return f"{rows['string']} names, {result.traces[0].stat().st_size / names:.1f} bytes for each; {(after - before) >> 20} MiB more than alone"
-
-
 # --- long ----------------------------------------------------------------------------------------------------------------------
 
 def resident(pid):
@@ -173,5 +150,5 @@ def memory_stays_flat_and_the_file_small():
 
 if __name__ == "__main__":
     main(ten_thousand_buffers_from_64_threads_some_never_returned, and_so_with_asan_first, the_verdict_is_withheld_where_so_much_is_lost,
-     an_allocator_whose_lock_is_held_around_cuda_calls_does_not_deadlock, ten_thousand_threads_at_once, a_million_kernel_names,
-     memory_stays_flat_and_the_file_small)
+         an_allocator_whose_lock_is_held_around_cuda_calls_does_not_deadlock, ten_thousand_threads_at_once,
+         memory_stays_flat_and_the_file_small)
