@@ -222,8 +222,9 @@ static void what_is_withheld_is_told_with_its_reason(void **state)
 static void devices_are_put_together_by_their_time(void **state)
 {
 	struct device_report device[3] = {{.index = 0}, {.index = 1}, {.index = 2}};
-	struct process_report process[2] = {{.devices = device, .device_count = 2},
-					    {.devices = device + 2, .device_count = 1}};
+	struct process_report process[2] = {
+		{.devices = device, .device_count = 2, .coverage.kept_share = 1},
+		{.devices = device + 2, .device_count = 1, .coverage.kept_share = 1}};
 	struct report report = {.processes = process, .process_count = 2};
 	struct verdict v;
 
