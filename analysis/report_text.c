@@ -546,6 +546,7 @@ static void add_cost_part(struct parts *parts, const struct process_report *proc
 			  const struct view *view)
 {
 	double tracing = 0, device = 0, time = 0;
+	const char *bound;
 
 	for (size_t i = 0; i < process->device_count; i++) {
 		const struct window *window = view_window(view, &process->devices[i]);
@@ -558,10 +559,13 @@ static void add_cost_part(struct parts *parts, const struct process_report *proc
 	}
 	if (time <= 0)
 		return;
+	/* Costs of calls are those of a tight loop: docs/accounting.md. */
+	bound = tracing / time < SHOWN ? "" : "at least ";
 	if (device / time < SHOWN)
-		part(parts, "tracing cost %s, taken out", quantity_percent(tracing / time).text);
+		part(parts, "tracing cost %s%s, taken out", bound,
+		     quantity_percent(tracing / time).text);
 	else
-		part(parts, "tracing cost %s (CPU %s, GPU %s), taken out",
+		part(parts, "tracing cost %s%s (CPU %s, GPU %s), taken out", bound,
 		     quantity_percent(tracing / time).text,
 		     quantity_percent((tracing - device) / time).text,
 		     quantity_percent(device / time).text);
