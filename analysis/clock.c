@@ -45,14 +45,16 @@ static void add_piece(struct clock *clock, size_t first, const struct clock_row 
 	clock->piece[clock->count++] = (struct clock_piece){row->device_ns, row->host_ns, drift};
 }
 
-/* Another clock altogether, and not the same one registered again. */
+/* Another clock altogether, and not the same one registered again. A periodic reading may lie between
+ * those before and after the change. */
 static bool is_other_clock(const struct clock_row *a, const struct clock_row *b)
 {
 	uint64_t step = b->device_ns > a->device_ns ? b->device_ns - a->device_ns
 						    : a->device_ns - b->device_ns;
 
-	return a->reason == BST_ENUM_CLOCK_REASON_BEFORE_CHANGE &&
-	       b->reason == BST_ENUM_CLOCK_REASON_AFTER_CHANGE && step > OTHER_CLOCK_NS;
+	return (a->reason == BST_ENUM_CLOCK_REASON_BEFORE_CHANGE ||
+		b->reason == BST_ENUM_CLOCK_REASON_AFTER_CHANGE) &&
+	       step > OTHER_CLOCK_NS;
 }
 
 /*

@@ -7,7 +7,7 @@
 
 /* How far device and host times may disagree beyond what the recorder states. */
 #define SLACK_LEAST_NS 20000
-#define SLACK_MOST_NS 1000000
+#define SLACK_MOST_NS 50000000 /* an overloaded machine's readings are off by a time slice or two */
 
 static bool ran(const struct call *call)
 {

@@ -101,6 +101,26 @@ static void another_clock_goes_by_its_own_readings(void **state)
 	assert_int_equal(convert(rows, 4, 7030 * SECOND), 27 * SECOND + 1000);
 }
 
+/* A periodic reading during the change is of one clock or the other. */
+static void a_reading_during_the_change_belongs_to_one_clock(void **state)
+{
+	static const uint64_t during[] = {DEVICE + 10 * SECOND + 500, 7000 * SECOND - 1250};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct clock_row rows[] = {
+			{DEVICE, 5 * SECOND, 0, 1},
+			{DEVICE + 10 * SECOND, 15 * SECOND, 0, 3},
+			{during[i], 15 * SECOND + 500, 0, 2},
+			{7000 * SECOND, 15 * SECOND + 1000, 0, 4},
+			{7025 * SECOND, 25 * SECOND + 1000, 0, 2},
+		};
+
+		assert_int_equal(convert(rows, 5, DEVICE + 3 * SECOND), 8 * SECOND);
+		assert_int_equal(convert(rows, 5, 7005 * SECOND), 17 * SECOND + 1000);
+	}
+}
+
 static void it_never_goes_back_and_never_wraps(void **state)
 {
 	(void)state;
@@ -146,6 +166,7 @@ int main(void)
 		cmocka_unit_test(a_step_forward_is_taken_out),
 		cmocka_unit_test(a_step_back_takes_the_later_reading),
 		cmocka_unit_test(another_clock_goes_by_its_own_readings),
+		cmocka_unit_test(a_reading_during_the_change_belongs_to_one_clock),
 		cmocka_unit_test(it_never_goes_back_and_never_wraps),
 		cmocka_unit_test(without_readings_times_stay),
 	};
