@@ -113,7 +113,10 @@ def a_clock_of_its_own_is_told():
         check(abs(clock[at + 1]["host"] - clock[at]["host"]) < 50_000_000 and clock[at]["device"] > 10**18 > clock[at + 1]["device"], clock)
         process = report(result)
         coverage, device = process["coverage"], process["devices"][0]
-        equal((coverage["kernels"], coverage["kernels_explained"]), ((5 - early) * 8000,) * 2, "kernels, explained")
+        equal(coverage["kernels"], (5 - early) * 8000, "kernels")
+        # A writer that gets no processor for long loses calls, and counts them.
+        missing = coverage["kernels"] - coverage["kernels_explained"]
+        check(missing <= coverage["lost"] <= 4000, f"{missing} kernels not explained; dropped {coverage['dropped']}, clock {clock}")
         for kernel in device["kernels"]:
             check(abs(kernel["mean_ns"] - 20_000) < 100, f"{kernel['name']}: {kernel['mean_ns']} ns")
         spent = max(row["begin"] for row in trace["call"]) - min(row["begin"] for row in trace["call"])
