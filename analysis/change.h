@@ -22,8 +22,7 @@ struct scene {
 	bool compiled; /* Inductor's were */
 	bool training; /* kernels of a backward pass or an optimizer were seen */
 	/* Host time of one launch of the stretch, with the call: the median. What an eager operation
-	 * costs on this CPU; costs of Python are given in such units, as CPUs differ by a factor
-	 * of 3. */
+	 * costs on this CPU; costs of Python are given in such units, as CPUs differ. */
 	double unit_ns;
 };
 

@@ -127,8 +127,8 @@ bool change_is_loading(const struct change *c, const struct stretch_call *call)
 
 /*
  * With workers that keep up, what is left is taking a batch from their queue, while a thread that
- * pins it wants the interpreter too: in units of an eager operation. On an H200 8 workers left 0.9
- * ms of 15.3 ms more than all else (samples/h200/whatif.txt).
+ * pins it wants the interpreter too: in units of an eager operation. On an H200 8 workers left some
+ * 0.8 of 15.3 ms beside all else (samples/whatif/h200/whatif.txt).
  */
 #define QUEUE_BEST 2.0
 #define QUEUE_LIKELY 10.0

@@ -29,15 +29,14 @@
  * What torch.compile makes of a model, in units of an eager operation on the same CPU. A launch by
  * generated code, with its Python wrapper: of BERT in training 640 launches with 39 us of host time
  * each took the place of 860 with 38 us, of a small MLP 26 with 1.3 times the time took that of 28
- * (H200, PyTorch 2.11, samples/h200/whatif.txt); with C++ alone round them, on a CPU, 0.55 to 0.9.
+ * (H200, PyTorch 2.11). Set so that the pairs of samples/whatif/h200/whatif.txt come out.
  */
 #define COMPILED_BEST 0.6
 #define COMPILED_LIKELY 0.9
 #define COMPILED_WORST 1.15
 /* Without gradients an eager operation is quicker, generated code is not. */
 #define COMPILED_INFERENCE 1.15
-/* Guards and wrappers, once a step; in training with an autograd function. On a CPU 16 to 20
- * operations' time in training, 5 to 6 without gradients. */
+/* Guards and wrappers, once a step; in training with an autograd function. Set by the same pairs. */
 #define TRAINING_BEST 12.0
 #define TRAINING_LIKELY 24.0
 #define TRAINING_WORST 36.0

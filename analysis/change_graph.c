@@ -35,7 +35,7 @@
 
 /* torch.compile(mode="reduce-overhead"): its Python round the graphs of the forward and the backward
  * pass and the copies of inputs, beside what compiled code costs; in units of an eager operation.
- * An MLP's training on an H200 took as long with it as without (samples/h200/whatif.txt). */
+ * An MLP's training on an H200 took as long with it as without (samples/whatif/h200/whatif.txt). */
 #define TREES_BEST 3.0
 #define TREES_LIKELY 9.0
 #define TREES_WORST 18.0
