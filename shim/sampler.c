@@ -816,6 +816,8 @@ static void write_burst(struct output *output, const struct burst *b)
 
 void sampler_drain(struct output *output)
 {
+	/* acquire: pairs with put_burst. Read first, so that the samples of these bursts are in the ring. */
+	uint32_t ended = atomic_load_explicit(&burst_head, memory_order_acquire);
 	uint32_t tail = atomic_load_explicit(&ring_tail, memory_order_relaxed);
 	/* acquire: pairs with put_sample */
 	uint32_t head = atomic_load_explicit(&ring_head, memory_order_acquire);
@@ -825,8 +827,7 @@ void sampler_drain(struct output *output)
 					     &ring, memory_order_relaxed)[tail % RING_SAMPLES]);
 	atomic_store_explicit(&ring_tail, tail, memory_order_release);
 	tail = atomic_load_explicit(&burst_tail, memory_order_relaxed);
-	head = atomic_load_explicit(&burst_head, memory_order_acquire);
-	for (; tail != head; tail++)
+	for (; tail != ended; tail++)
 		write_burst(output, &bursts[tail % BURSTS_KEPT]);
 	atomic_store_explicit(&burst_tail, tail, memory_order_release);
 }

@@ -150,14 +150,35 @@ struct own_clock {
 };
 static uint64_t registered_at, registered_value;
 
+static uint64_t real_now(void)
+{
+	return cupti_core()->clock->realtime(cupti_core()->clock->now());
+}
+
+/* Both clocks at once: of several tries the one that was interrupted least. */
+static uint64_t read_both(uint64_t *value)
+{
+	uint64_t best = UINT64_MAX, at = 0;
+
+	for (unsigned tries = 0; tries < 16 && best > 1000; tries++) {
+		uint64_t before = real_now(), own = timestamp(), after = real_now();
+
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		at = before + best / 2;
+		*value = own;
+	}
+	return at;
+}
+
 static struct own_clock read_own_clock(void)
 {
 	struct own_clock c = {.set = timestamp != NULL, .rate = 1};
 
 	if (!c.set)
 		return c;
-	c.value = timestamp();
-	c.now = cupti_core()->clock->realtime(cupti_core()->clock->now());
+	c.now = read_both(&c.value);
 	if (c.now > registered_at + 100000)
 		c.rate = (double)(c.value - registered_value) / (double)(c.now - registered_at);
 	return c;
@@ -871,8 +892,7 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f
 	note("cuptiActivityRegisterTimestampCallback", 1);
 	take();
 	timestamp = function;
-	registered_value = function();
-	registered_at = cupti_core()->clock->realtime(cupti_core()->clock->now());
+	registered_at = read_both(&registered_value);
 	give();
 	return CUPTI_SUCCESS;
 }
