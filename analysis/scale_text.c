@@ -215,14 +215,15 @@ static void print_runs(const struct scale *scale, const struct terminal *termina
 	table_init(&table, headings);
 	for (size_t i = 0; i < scale->count; i++) {
 		const struct scale_run *run = &scale->run[i];
-		double gained = run->work * scale->whole.time_ns[0] / scale->whole.time_ns[i];
+		double time = scale->whole.time_ns[i];
+		double gained = time > 0 ? run->work * scale->whole.time_ns[0] / time : 0;
 		char *path =
 			printable_line(run->process->path ? path_end(run->process->path) : "", 200);
 
 		table_add(&table, "%s", work_text(run->work).text);
-		table_add(&table, "%s", quantity_time(scale->whole.time_ns[i]).text);
+		table_add(&table, "%s", quantity_time(time).text);
 		table_add(&table, "%s", i ? elasticity_text(&scale->whole.between[i]).text : "");
-		table_add(&table, "%s", quantity_factor(gained).text);
+		table_add(&table, "%s", gained > 0 ? quantity_factor(gained).text : "");
 		table_add(&table, "%s", quantity_count(run->launches).text);
 		table_add(&table, "%s", regime_name(run->device->verdict.regime));
 		table_add(&table, "%s",

@@ -127,6 +127,10 @@ static int read_ops(struct reader *r)
 		if (op->device == in->device && op->begin_ns >= from)
 			status = add_op(r, op);
 	timeline_fini(&t);
+	if (!status && !r->s->op_count) {
+		r->reason = "the steps' kernels were not found again";
+		return -1;
+	}
 	return status;
 }
 
