@@ -14,6 +14,9 @@
 #define LENGTH_SHARE 0.05 /* lengths that differ less are the same */
 #define TIE_SHARE 0.995
 #define GRAPH_SHARE 0.98
+/* What a round holds more than its longest piece, at least; less is a matter of the mean. */
+#define REST_KERNELS 0.9
+#define REST_SHARE 0.002
 #define STRETCH 4.0
 /*
  * An epoch has so many steps at least, which take most of its time, and so many times a step beside
@@ -529,6 +532,37 @@ static const struct candidate *prefer(const struct search *s, double best, bool 
 	return choice;
 }
 
+/* As many pieces of the one kind as of the other, as long, and with more in them. */
+static bool holds(const struct candidate *whole, const struct candidate *part)
+{
+	const struct cluster *a = top_of(whole), *b = top_of(part);
+	double apart = fabs((double)a->count - (double)b->count);
+
+	return apart <= fmax(LENGTH_SHARE * b->count, 1) &&
+	       length_of(whole) >=
+		       length_of(part) + fmax(REST_KERNELS, REST_SHARE * length_of(part)) &&
+	       a->usual_ns >= (1 - LENGTH_SHARE) * b->usual_ns;
+}
+
+/*
+ * A kernel that comes twice in each round cuts it into two pieces, and the longer one covers nearly
+ * all of the time: another kernel may cut the round as a whole.
+ */
+static const struct candidate *whole_round(const struct search *s, const struct candidate *part)
+{
+	const struct candidate *choice = part;
+
+	for (size_t i = 0; i < s->candidate_count; i++) {
+		const struct candidate *c = &s->candidate[i];
+
+		if (score_of(c) > 0 && holds(c, part) &&
+		    (choice == part || holds(c, choice) ||
+		     (!holds(choice, c) && preferred(c, choice))))
+			choice = c;
+	}
+	return choice;
+}
+
 /*
  * Steps with an evaluation after so many of them repeat as a whole, like layers with a head before
  * them. What tells an epoch from a step is what it holds beside its repetitions: more than several of
@@ -592,7 +626,7 @@ static const struct candidate *choose(const struct search *s)
 	}
 	graph = best_graph > 0 && best_graph >= GRAPH_SHARE * best;
 	choice = prefer(s, graph ? best_graph : best, graph);
-	return choice ? choose_inside(s, choice) : NULL;
+	return choice ? choose_inside(s, whole_round(s, choice)) : NULL;
 }
 
 static void fill(const struct candidate *c, int stream, struct anchor *anchor)

@@ -348,6 +348,26 @@ static void a_kernel_twice_in_each_round(void **state)
 	end(&r);
 }
 
+/* One name with two grids is the only thing that recurs so that all but 0.5 % of the time lies in one of two pieces. */
+static void a_round_is_not_its_longest_piece(void **state)
+{
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 6000; i++) {
+		kernel(&r, 3, 1 * US);
+		kernel(&r, 3 + NAMES, 1 * US);
+		kernel(&r, 4, 1000 * US);
+		kernel(&r, 5, 1000 * US);
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.outlier_count, 0);
+	assert_int_equal((int)(r.steps.kernels + 0.5), 4);
+	assert_true(r.steps.mark_count > 2);
+	end(&r);
+}
+
 static void checkpoints_are_set_apart(void **state)
 {
 	struct run r;
@@ -739,6 +759,7 @@ int main(void)
 		cmocka_unit_test(slow_first_steps_are_warm_up),
 		cmocka_unit_test(a_first_step_that_loads_code_makes_no_layers_steps),
 		cmocka_unit_test(a_kernel_twice_in_each_round),
+		cmocka_unit_test(a_round_is_not_its_longest_piece),
 		cmocka_unit_test(checkpoints_are_set_apart),
 		cmocka_unit_test(what_is_usual_depends_on_how_much_steps_differ),
 		cmocka_unit_test(warm_up_lasts_until_steps_are_usual_in_a_row),
