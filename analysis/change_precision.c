@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "change.h"
+#include "kernel_name.h"
 #include "kernel_operands.h"
 
 /*
@@ -18,6 +19,20 @@
 #define HALVED_BEST 0.5
 #define HALVED_LIKELY 0.75
 #define HALVED_WORST 1.1
+
+/*
+ * Attention in fp32 that multiplies on tensor cores, as PyTorch's memory-efficient kernels do, has three
+ * products of tf32 for one of fp32 (CUTLASS' OpMultiplyAddFastF32), at half the rate of bf16.
+ */
+#define PRODUCTS_AND_RATE 6.0
+/* What of the tensor cores attention keeps busy in bf16: FlashAttention-3 75 % (Shah et al. 2024), -2 35 to 40 % on an H100. */
+#define ATTENTION_BEST 0.75
+#define ATTENTION_LIKELY 0.40
+#define ATTENTION_WORST 0.20
+/* Without counters: a kernel twice as well made, as well made, half as well made. */
+#define ATTENTION_BLIND_BEST (0.5 / PRODUCTS_AND_RATE)
+#define ATTENTION_BLIND_LIKELY (1.0 / PRODUCTS_AND_RATE)
+#define ATTENTION_BLIND_WORST (2.0 / PRODUCTS_AND_RATE)
 
 static double faster(const struct change *c, const struct kernel_report *kernel, double now_ns,
 		     enum ceiling from, enum ceiling to)
@@ -47,6 +62,12 @@ static enum ceiling pipe_of(const struct kernel_report *kernel)
 	return change_category(kernel, "gemm_simt") ? CEILING_FP32 : kernel_operands(kernel->name);
 }
 
+static bool is_fp32_attention(const struct kernel_report *kernel)
+{
+	return change_category(kernel, "attention") && kernel_name_has(kernel->name, "f32|float") &&
+	       kernel_operands(kernel->name) == CEILING_COUNT;
+}
+
 static bool precision(struct change *c, enum ceiling from, enum ceiling to)
 {
 	const struct ceiling_value *of = c->scene->device->ceilings.of;
@@ -58,12 +79,40 @@ static bool precision(struct change *c, enum ceiling from, enum ceiling to)
 		struct stretch_op *op = &s->op[i];
 		const struct kernel_report *kernel = change_kernel(c, op);
 
-		if (!kernel || kernel->class != CLASS_CONTRACTION || pipe_of(kernel) != from)
+		if (!kernel || kernel->class != CLASS_CONTRACTION || pipe_of(kernel) != from ||
+		    is_fp32_attention(kernel))
 			continue;
 		change_touch(c, op);
 		op->duration_ns = faster(c, kernel, op->duration_ns, from, to);
 	}
 	return c->touched > 0;
+}
+
+/* Other kernels are called then: those for fp16 and bf16. */
+static double attention(const struct change *c, const struct kernel_report *kernel, double now_ns)
+{
+	const struct measure *tensor = &kernel->tensor_pct;
+	double time = now_ns * change_pick(c, ATTENTION_BLIND_BEST, ATTENTION_BLIND_LIKELY,
+					   ATTENTION_BLIND_WORST);
+
+	if (tensor->known)
+		time = now_ns * tensor->value / 100 / PRODUCTS_AND_RATE /
+		       change_pick(c, ATTENTION_BEST, ATTENTION_LIKELY, ATTENTION_WORST);
+	return fmin(now_ns, fmax(time, fmin(now_ns, SHORTEST_NS)));
+}
+
+static void attend(struct change *c)
+{
+	struct stretch *s = c->stretch;
+
+	for (size_t i = 0; i < s->op_count; i++) {
+		const struct kernel_report *kernel = change_kernel(c, &s->op[i]);
+
+		if (!kernel || !is_fp32_attention(kernel))
+			continue;
+		change_touch(c, &s->op[i]);
+		s->op[i].duration_ns = attention(c, kernel, s->op[i].duration_ns);
+	}
 }
 
 void change_tf32(struct change *c)
@@ -78,6 +127,7 @@ void change_bf16(struct change *c)
 
 	if (!precision(c, CEILING_TENSOR_TF32, CEILING_TENSOR_BF16) && !simt)
 		return;
+	attend(c);
 	for (size_t i = 0; i < s->op_count; i++) {
 		const struct kernel_report *kernel = change_kernel(c, &s->op[i]);
 
