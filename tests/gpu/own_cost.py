@@ -82,7 +82,8 @@ def measure(name, given, traced_first, **more):
     before = [block for block in blocks if block[0] < SWITCH_S - SETTLE_S]
     after = [block for block in blocks if block[0] > SWITCH_S + SETTLE_S]
     first, last = ([block[1] for block in part] for part in (before, after))
-    devices = json.loads(report.stdout)["processes"][0]["devices"]
+    process = json.loads(report.stdout)["processes"][0]
+    devices, coverage = process["devices"], process["coverage"]
     step = devices[0]["steady"]["step"] if devices and devices[0]["steady"] else None
     traced, untraced = (first, last) if traced_first else (last, first)
     if not traced or not untraced:
@@ -91,6 +92,7 @@ def measure(name, given, traced_first, **more):
             "switch": max(block[1] for block in blocks if abs(block[0] - SWITCH_S) <= 2),
             "threads": [of_a_step(part) for part in ((before, after) if traced_first else (after, before))],
             "all": [[round(block[0], 2), round(block[1] / 1e3, 1)] for block in blocks],
+            "own": coverage["hook_ns"] / max(coverage["launches_seen"], 1), "kernels": step["kernels"] if step else 1,
             "period": step["period_ns"] if step else 1, "corrected": step["untraced_ns"] if step else 1}
 
 
@@ -139,7 +141,8 @@ def main():
             errors.append(m["traced"] * m["corrected"] / m["period"] / m["untraced"] - 1)
             print(f"     {name} {'traced, then not' if traced_first else 'not traced, then traced'}: {m['blocks']} blocks, traced"
                   f" {m['traced'] / 1e3:.1f} us ({costs[-1]:+.1%}), corrected {errors[-1]:+.1%}, untraced {m['untraced'] / 1e3:.1f} us;"
-                  f" the report says {m['period'] / 1e3:.1f}, corrected {m['corrected'] / 1e3:.1f} us", flush=True)
+                  f" the report says {m['period'] / 1e3:.1f}, corrected {m['corrected'] / 1e3:.1f} us; a kernel costs"
+                  f" {(m['traced'] - m['untraced']) / m['kernels']:.0f} ns, hooks and callbacks took {m['own']:.0f} ns of it", flush=True)
         error = statistics.mean(errors)
         failed += abs(error) > MOST
         print(f"{'PASS' if abs(error) <= MOST else 'FAIL'} {name}: corrected {error:+.1%} of the untraced step; traced {statistics.mean(costs):+.1%}", flush=True)
