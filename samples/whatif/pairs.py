@@ -3,7 +3,8 @@
 and measures both to see whether the advice was right.
 
     python3 pairs.py --list                      one JSON object a line: name, change (an advice id), items (work of a step after
-                                                 the change, over that before)
+                                                 the change, over that before), unseen (it is none of those that docs/whatif.md's
+                                                 parameters were set by)
     python3 pairs.py NAME --only before|after [--seconds 4]
                                                  steps of one of them, after a warm-up
     python3 pairs.py NAME --rounds 9             both in turn in one process, in blocks of about 0.3 s; prints a JSON object with
@@ -14,12 +15,12 @@ import argparse
 import json
 import time
 
-PAIRS = {}  # name -> (change, items, function that returns step functions before and after)
+PAIRS = {}  # name -> (change, items, function that returns step functions before and after, unseen)
 
 
-def pair(change, items=1):
+def pair(change, items=1, unseen=False):
     def add(make):
-        PAIRS[make.__name__] = (change, items, make)
+        PAIRS[make.__name__] = (change, items, make, unseen)
         return make
 
     return add
@@ -235,12 +236,12 @@ def resnet():
     return model, images, torch.randint(0, 1000, (64,), device="cuda")
 
 
-@pair("bf16")
+@pair("bf16", unseen=True)
 def resnet_bf16():
     return training(*resnet()), training(*resnet(), autocast=True)
 
 
-@pair("compile")
+@pair("compile", unseen=True)
 def resnet_compile():
     import torch
 
@@ -343,6 +344,273 @@ def decode_graphs():
     return step, captured(step)
 
 
+# --- pairs that nothing was fitted to ------------------------------------------------------------
+
+
+def inference(model, inputs):
+    """Forward passes; counting them ends each, else equal layers are all that can be seen."""
+    import torch
+
+    count = torch.zeros(1, device="cuda")
+
+    def step():
+        with torch.no_grad():
+            model(inputs)
+            count.add_(1)
+
+    return step
+
+
+def gru(words=24, batch=16, features=256):
+    """A recurrent cell called word by word."""
+    import torch
+    from torch import nn
+
+    class Reader(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell, self.head = nn.GRUCell(features, features), nn.Linear(features, 32)
+
+        def forward(self, x):
+            state = x.new_zeros(batch, features)
+            for word in x.unbind(1):
+                state = self.cell(word, state)
+            return self.head(state)
+
+    return Reader().cuda(), torch.randn(batch, words, features, device="cuda")
+
+
+def mixer(blocks=8, batch=64, places=196, features=384):
+    """Norms, products and pointwise work in turn, without attention."""
+    import torch
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(features), nn.LayerNorm(features)
+            self.mix = nn.Sequential(nn.Linear(places, places), nn.GELU(), nn.Linear(places, places))
+            self.feed = nn.Sequential(nn.Linear(features, 4 * features), nn.GELU(), nn.Linear(4 * features, features))
+
+        def forward(self, x):
+            x = x + self.mix(self.norm1(x).transpose(1, 2)).transpose(1, 2)
+            return x + self.feed(self.norm2(x))
+
+    model = nn.Sequential(*[Block() for _ in range(blocks)], nn.LayerNorm(features), nn.Linear(features, 10)).cuda()
+    return model, torch.randn(batch, places, features, device="cuda")
+
+
+def gpt(layers=6, batch=8, words=512, features=768, heads=12):
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(features), nn.LayerNorm(features)
+            self.qkv, self.out = nn.Linear(features, 3 * features), nn.Linear(features, features)
+            self.up, self.down = nn.Linear(features, 4 * features), nn.Linear(4 * features, features)
+
+        def forward(self, x):
+            q, k, v = (part.unflatten(2, (heads, -1)).transpose(1, 2) for part in self.qkv(self.norm1(x)).chunk(3, 2))
+            x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+            return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(8192, features)
+            self.blocks = nn.Sequential(*[Block() for _ in range(layers)], nn.LayerNorm(features), nn.Linear(features, 8192))
+
+        def forward(self, tokens):
+            return self.blocks(self.embed(tokens)).flatten(0, 1)
+
+    tokens = torch.randint(0, 8192, (batch, words), device="cuda")
+    return Model().cuda(), tokens, tokens.flatten()
+
+
+def convolutions(batch=32, size=112):
+    import torch
+    from torch import nn
+
+    layers, channels = [], 3
+    for wide, stride in ((64, 1), (64, 2), (128, 1), (128, 2), (256, 1), (256, 2), (512, 1)):
+        layers += [nn.Conv2d(channels, wide, 3, stride, 1, bias=False), nn.BatchNorm2d(wide), nn.ReLU()]
+        channels = wide
+    model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 100)).cuda()
+    return model, torch.randn(batch, 3, size, size, device="cuda"), torch.randint(0, 100, (batch,), device="cuda")
+
+
+@pair("cuda-graphs", unseen=True)
+def gru_graphs():
+    step = inference(*gru())
+    return step, captured(step)
+
+
+@pair("cuda-graphs", unseen=True)
+def mixer_graphs():
+    return training(*mixer(batch=2), autocast=True), captured(training(*mixer(batch=2), autocast=True))
+
+
+@pair("compile", unseen=True)
+def mixer_compile():
+    import torch
+
+    model, inputs = mixer()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    return training(*mixer(), autocast=True), training(torch.compile(model), inputs, None, optimizer, autocast=True)
+
+
+@pair("compile", unseen=True)
+def gpt_infer_compile():
+    import torch
+
+    model, tokens, _ = gpt(batch=2)
+    model = model.to(torch.bfloat16).eval()
+    return inference(model, tokens), inference(torch.compile(model), tokens)
+
+
+@pair("tensor-cores", unseen=True)
+def gpt_tf32():
+    import torch
+
+    step = training(*gpt())
+
+    def with_precision(precision):
+        def run():
+            torch.set_float32_matmul_precision(precision)
+            step()
+
+        return run
+
+    return with_precision("highest"), with_precision("high")
+
+
+@pair("bf16", unseen=True)
+def gpt_bf16():
+    return training(*gpt()), training(*gpt(), autocast=True)
+
+
+@pair("bf16", unseen=True)
+def convolutions_bf16():
+    return training(*convolutions()), training(*convolutions(), autocast=True)
+
+
+@pair("fuse", unseen=True)
+def pointwise_chain():
+    """Scale, shift, GELU, add: four passes over 256 MiB."""
+    import torch
+
+    x, y = (torch.randn(1 << 26, device="cuda") for _ in range(2))
+    count = torch.zeros(1, device="cuda")
+
+    def chain(x, y):
+        return torch.nn.functional.gelu(x * 1.5 + 0.5) + y
+
+    fused = torch.compile(chain)
+
+    def counted(function):
+        function(x, y)
+        count.add_(1)
+
+    return lambda: counted(chain), lambda: counted(fused)
+
+
+@pair("fused-optimizer", unseen=True)
+def mixer_loop_adam():
+    import torch
+
+    def with_adam(**how):
+        model, inputs = mixer(batch=16)
+        return training(model, inputs, None, torch.optim.Adam(model.parameters(), lr=1e-4, **how), autocast=True)
+
+    return with_adam(foreach=False), with_adam(fused=True)
+
+
+@pair("no-sync", unseen=True)
+def checked_layers():
+    """After each product the program looks whether it is finite."""
+    import torch
+
+    x, weights = torch.randn(1024, 1024, device="cuda"), [torch.randn(1024, 1024, device="cuda") / 32 for _ in range(16)]
+    count = torch.zeros(1, device="cuda")
+
+    def with_check(check):
+        def step():
+            out = x
+            for weight in weights:
+                out = torch.tanh(out @ weight)
+                check(out.isfinite().all())
+            count.add_(1)
+
+        return step
+
+    return with_check(bool), with_check(lambda finite: None)
+
+
+@pair("larger-batch", items=2, unseen=True)
+def gru_batch():
+    return inference(*gru(batch=16)), inference(*gru(batch=32))
+
+
+@pair("pinned-copies", unseen=True)
+def convolutions_pinned():
+    import torch
+
+    model, _, targets = convolutions(batch=256, size=64)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    pageable = torch.randn(256, 3, 64, 64)
+    pinned = pageable.pin_memory()
+
+    def from_host(batch, non_blocking):
+        def step():
+            optimizer.zero_grad()
+            with torch.autocast("cuda", dtype=torch.bfloat16):
+                out = model(batch.to("cuda", non_blocking=non_blocking))
+            torch.nn.functional.cross_entropy(out.float(), targets).backward()
+            optimizer.step()
+
+        return step
+
+    return from_host(pageable, False), from_host(pinned, True)
+
+
+@pair("prefetch", unseen=True)
+def texts_workers():
+    """Sentences put together word by word in Python, for the GPT above."""
+    import torch
+
+    class Sentences(torch.utils.data.Dataset):
+        def __len__(self):
+            return 1 << 30
+
+        def __getitem__(self, index):
+            words, state = [], index % 8191 + 1
+            for _ in range(512):
+                state = state * 48271 % 2147483647
+                words.append(state % 8192)
+            return torch.tensor(words)
+
+    def steps(workers):
+        model, _, _ = gpt(layers=2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        more = {"persistent_workers": True, "prefetch_factor": 4} if workers else {}
+        batches = iter(torch.utils.data.DataLoader(Sentences(), batch_size=8, num_workers=workers, pin_memory=True, **more))
+
+        def step():
+            tokens = next(batches).to("cuda", non_blocking=True)
+            optimizer.zero_grad()
+            with torch.autocast("cuda", dtype=torch.bfloat16):
+                loss = torch.nn.functional.cross_entropy(model(tokens).float(), tokens.flatten())
+            loss.backward()
+            optimizer.step()
+
+        return step
+
+    return steps(0), steps(6)
+
+
 # --- measuring ---------------------------------------------------------------------------------
 
 BLOCK_S, WARM_UP_S = 0.3, 2.0
@@ -393,8 +661,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     args = parser.parse_args()
     if args.list:
-        for name, (change, items, _) in PAIRS.items():
-            print(json.dumps({"name": name, "change": change, "items": items}))
+        for name, (change, items, _, unseen) in PAIRS.items():
+            print(json.dumps({"name": name, "change": change, "items": items, "unseen": unseen}))
         return
     if not args.name:
         parser.error("NAME or --list")
