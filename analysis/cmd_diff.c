@@ -9,6 +9,7 @@
 #include "diff_fail_if.h"
 #include "diff_json.h"
 #include "diff_text.h"
+#include "layer_steps.h"
 #include "scale_json.h"
 #include "scale_text.h"
 
@@ -248,6 +249,7 @@ static int run(int argc, char **argv)
 		fputs("boundshim: diff needs traces that can all be read\n", stderr);
 		status = EXIT_FAILED;
 	} else {
+		layer_steps_agree(reports, count);
 		compared = values[SCALE].given ? grow(reports, argv + first, count,
 						      values[WORK].given ? &work : NULL, values)
 					       : compare(&reports[0], &reports[1], values);

@@ -32,6 +32,12 @@ static inline void content_add(struct content *content, const struct content_ite
 
 struct content content_since(const struct content *now, const struct content *then);
 
+/* The same kernels, in any order. */
+static inline bool content_equal(const struct content *a, const struct content *b)
+{
+	return a->hash == b->hash && a->kernels == b->kernels;
+}
+
 /*
  * The same kernels, or names that differ in at most 5 %: grids follow the length of a sequence, and
  * a step that also writes a log line is still a step.

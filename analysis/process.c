@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "layers_read.h"
 #include "library_read.h"
 #include "replay.h"
 #include "stretch_read.h"
@@ -193,6 +194,24 @@ static void read_library(struct work *w)
 	}
 }
 
+/* Steps that are the equal layers of a pass become passes. Without memory they stay. */
+static void join_layers(struct work *w, unsigned device)
+{
+	struct step_list *steps = &w->steps[device];
+	const struct device_survey *d = w->survey.device[device];
+	struct layer_input input = {&w->trace, &w->clock, device};
+	struct layer_series series = {.sample_count = steps->sample_count,
+				      .kernels = steps->anchor.step.kernels};
+	struct layers layers;
+
+	if (steps->sample_count < LAYER_SAMPLES)
+		return;
+	memcpy(series.sample, steps->sample, sizeof(series.sample));
+	if (layer_series_read(&input, &series) == 0 && layers_find(&series, &layers))
+		steps_join(&d->sequence, &w->trace.vocabulary, d->busy_ns, &layers, steps);
+	layer_series_fini(&series);
+}
+
 static int find_steps(struct work *w)
 {
 	const struct vocabulary *v = &w->trace.vocabulary;
@@ -220,6 +239,7 @@ static int find_steps(struct work *w)
 		a->steady_count = d->phase_count;
 		a->plain = w->plain;
 		if (!w->plain && steps_find(&d->sequence, v, d->busy_ns, &w->steps[i])) {
+			join_layers(w, i);
 			a->steady = w->steps[i].interval;
 			a->steady_count = w->steps[i].interval_count;
 			a->outlier = w->steps[i].outlier;

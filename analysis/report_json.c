@@ -63,11 +63,12 @@ static json_t *step_of(const struct steps *steps)
 	if (!steps->known)
 		return json_null();
 	return json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "period_ns",
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "period_ns",
 		json_count(steps->period_ns), "untraced_ns", json_count(steps->untraced_ns),
 		"count", json_count(steps->count), "detected_by", json_text(steps->detected_by),
 		"low_ns", json_count(steps->low_ns), "high_ns", json_count(steps->high_ns),
-		"kernels", json_count(steps->kernels), "warmup_count",
+		"kernels", json_count(steps->kernels), "layers",
+		steps->layers ? json_count(steps->layers) : json_null(), "warmup_count",
 		json_count(steps->warmup_count), "outlier_count", json_count(steps->outlier_count));
 }
 

@@ -151,6 +151,7 @@ static void print_steps(const struct device_report *device, const struct process
 			const struct view *view, const struct terminal *terminal)
 {
 	const struct steps *steps = &device->steps;
+	char layers[32] = "";
 	struct parts parts = {0};
 
 	if (view->whole || !device->steady.known) {
@@ -161,13 +162,15 @@ static void print_steps(const struct device_report *device, const struct process
 		paragraph_print(terminal, STYLE_PLAIN, parts.text, 0, 2);
 		return;
 	}
+	if (steps->layers)
+		snprintf(layers, sizeof(layers), " in %u equal layers", steps->layers);
 	if (steps->known)
-		part(&parts, "%s step%s of %s (%s to %s), %s kernel%s each",
+		part(&parts, "%s step%s of %s (%s to %s), %s kernel%s%s each",
 		     quantity_count(steps->count).text, plural(steps->count),
 		     quantity_time((double)steps->period_ns).text,
 		     quantity_time((double)steps->low_ns).text,
 		     quantity_time((double)steps->high_ns).text,
-		     quantity_count(steps->kernels).text, plural(steps->kernels));
+		     quantity_count(steps->kernels).text, plural(steps->kernels), layers);
 	else
 		part(&parts, "no repeating step found: %s of device activity",
 		     quantity_time((double)device->steady.window_ns).text);

@@ -15,12 +15,14 @@
 #define TIME_SHARE 0.25
 #define KERNEL_SHARE 0.5
 #define BATCH_SAMPLE 1024
+#define LAYER_SAMPLE_KERNELS 8192
 #define SAMPLE 8192 /* a median of so many is within 2 % of ranks of that of all */
 
 /* Begin of a piece, and in the lowest bits what it is. The last one only ends the one before. */
 #define ACCEPTED UINT64_C(1)
 #define ALIKE UINT64_C(2) /* in content */
-#define MARK_SHIFT 2
+#define EQUAL UINT64_C(4) /* the same kernels, to the grid */
+#define MARK_SHIFT 3
 
 struct pieces {
 	uint64_t *mark;
@@ -60,6 +62,8 @@ static int cut(const struct sequence *sequence, const struct vocabulary *v,
 
 			if (pieces->count && content_alike(&anchor->step, &piece))
 				pieces->mark[pieces->count - 1] |= ACCEPTED | ALIKE;
+			if (pieces->count && content_equal(&anchor->step, &piece))
+				pieces->mark[pieces->count - 1] |= EQUAL;
 			status = array_reserve((void **)&pieces->mark, &pieces->capacity,
 					       pieces->count + 1, sizeof(uint64_t));
 			if (status)
@@ -274,6 +278,34 @@ static int gather(struct pieces *p, double kernels, struct step_list *list)
 	return gather_batches(p, list);
 }
 
+/* Evenly over the run, stretches of equal pieces, of LAYER_SAMPLE_KERNELS each or what there is. */
+static void take_samples(const struct pieces *p, const struct anchor *anchor,
+			 struct step_list *list)
+{
+	unsigned kernels = anchor->step.kernels;
+	size_t most, run = 0, next = 0;
+	uint64_t number = 0;
+
+	if (!kernels || kernels > LAYER_KERNELS_MOST || anchor->kind == ANCHOR_GRAPH ||
+	    anchor->stream >= 0)
+		return;
+	most = p->count / (2 * LAYER_SAMPLES);
+	if (most > LAYER_SAMPLE_KERNELS / kernels)
+		most = LAYER_SAMPLE_KERNELS / kernels;
+	for (size_t i = 0; i + 1 < p->count && list->sample_count < LAYER_SAMPLES; i++) {
+		bool equal = p->mark[i] & EQUAL;
+
+		number = equal ? number + 1 : 0;
+		run = equal && i >= next ? run + 1 : 0;
+		if (!run || run < most)
+			continue;
+		list->sample[list->sample_count++] = (struct layer_sample){
+			begin_of(p, i + 1 - run), begin_of(p, i + 1), number - run, run};
+		run = 0;
+		next = p->count / LAYER_SAMPLES * list->sample_count;
+	}
+}
+
 /* Are these pieces what the run is about? */
 static bool substantial(const struct anchor *anchor, const struct step_list *list,
 			const struct sequence *sequence, uint64_t activity_ns)
@@ -303,11 +335,14 @@ static bool find_in(const struct sequence *sequence, const struct vocabulary *v,
 		readmit(&pieces);
 		good = gather(&pieces, anchor.step_kernels, list) == 0;
 	}
+	if (good)
+		take_samples(&pieces, &anchor, list);
 	free(pieces.mark);
 	if (!good || !substantial(&anchor, list, sequence, activity_ns)) {
 		steps_fini(list);
 		return false;
 	}
+	list->anchor = anchor;
 	list->kernels = anchor.step_kernels;
 	list->detected_by = anchor.kind == ANCHOR_GRAPH ? "graph launch" : "kernel sequence";
 	*alike_ns = anchor.alike_ns;
@@ -337,6 +372,99 @@ bool steps_find(const struct sequence *sequence, const struct vocabulary *v, uin
 		steps_fini(list);
 	*list = alone;
 	return true;
+}
+
+/* Where a pass begins, in a walk over the layers. */
+struct pass_walk {
+	const struct anchor *anchor;
+	const struct layers *layers;
+	struct content now, layer, pass; /* what was seen; at the begin of the layer, of the pass */
+	uint64_t number;                 /* of the layer since the sequence broke off */
+	unsigned at;                     /* kernels into it */
+	bool open;
+};
+
+static void enter_layer(struct pass_walk *w)
+{
+	struct content layer = content_since(&w->now, &w->layer);
+
+	w->number = w->open && content_equal(&w->anchor->step, &layer) ? w->number + 1 : 0;
+	w->layer = w->now;
+	w->at = 0;
+	w->open = true;
+}
+
+static bool begins_pass(struct pass_walk *w)
+{
+	return w->open && w->at++ == w->layers->offset &&
+	       w->number % w->layers->count == w->layers->first;
+}
+
+/* As many of the layer's kernels as layers. */
+static bool is_pass(const struct pass_walk *w)
+{
+	struct content pass = content_since(&w->now, &w->pass);
+
+	return pass.kernels == w->anchor->step.kernels * w->layers->count &&
+	       pass.hash == w->anchor->step.hash * w->layers->count;
+}
+
+static int cut_passes(const struct sequence *sequence, const struct vocabulary *v,
+		      const struct anchor *anchor, const struct layers *layers,
+		      struct pieces *pieces)
+{
+	struct pass_walk w = {.anchor = anchor, .layers = layers};
+	struct sequence_walk walk = {0};
+	struct sequence_item item;
+	struct content_item *items = content_items(v);
+	uint32_t before = UINT32_MAX;
+	int status = items ? 0 : -1;
+
+	while (!status && sequence_next(sequence, &walk, &item)) {
+		if (anchor_matches(anchor, &item, before, items))
+			enter_layer(&w);
+		if (begins_pass(&w)) {
+			if (pieces->count && is_pass(&w))
+				pieces->mark[pieces->count - 1] |= ACCEPTED | ALIKE;
+			status = array_reserve((void **)&pieces->mark, &pieces->capacity,
+					       pieces->count + 1, sizeof(uint64_t));
+			if (status)
+				break;
+			pieces->mark[pieces->count++] = item.begin_ns << MARK_SHIFT;
+			w.pass = w.now;
+		}
+		content_add(&w.now, &items[item.signature]);
+		before = item.signature;
+	}
+	free(items);
+	return status;
+}
+
+void steps_join(const struct sequence *sequence, const struct vocabulary *v, uint64_t activity_ns,
+		const struct layers *layers, struct step_list *list)
+{
+	struct step_list joined = {0};
+	struct anchor anchor = list->anchor;
+	struct pieces pieces = {0};
+	bool good = cut_passes(sequence, v, &anchor, layers, &pieces) == 0 &&
+		    pieces.count > STEPS_LEAST && drop_outliers(&pieces) == 0;
+
+	anchor.step_kernels *= layers->count;
+	if (good) {
+		readmit(&pieces);
+		good = gather(&pieces, anchor.step_kernels, &joined) == 0;
+	}
+	free(pieces.mark);
+	if (!good || !substantial(&anchor, &joined, sequence, activity_ns)) {
+		steps_fini(&joined);
+		return;
+	}
+	joined.anchor = list->anchor;
+	joined.kernels = anchor.step_kernels;
+	joined.layers = layers->count;
+	joined.detected_by = list->detected_by;
+	steps_fini(list);
+	*list = joined;
 }
 
 void steps_fini(struct step_list *list)

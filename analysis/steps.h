@@ -3,6 +3,7 @@
 #define STEPS_H
 
 #include "anchor.h"
+#include "layers.h"
 #include "report.h"
 
 struct interval {
@@ -32,6 +33,12 @@ struct step_list {
 	 * mark more than there are steps; fewer than three = none. */
 	unsigned mark_count;
 	uint64_t mark_ns[STEP_MARKS];
+	struct anchor anchor;
+	unsigned
+		layers; /* that a step has, by what is told apart from its kernels; 0 = not known */
+	/* Where to look whether steps are layers: none if they are too long for it. */
+	struct layer_sample sample[LAYER_SAMPLES];
+	unsigned sample_count;
 };
 
 /*
@@ -49,5 +56,13 @@ struct step_list {
 bool steps_find(const struct sequence *sequence, const struct vocabulary *vocabulary,
 		uint64_t activity_ns, struct step_list *list);
 void steps_fini(struct step_list *list);
+
+/* Kernels of a layer, at most. */
+#define LAYER_KERNELS_MOST 64
+
+/* Takes passes of so many layers as the steps, in place of the layers that were found. Where passes
+ * are not what the run is about, the layers stay. */
+void steps_join(const struct sequence *sequence, const struct vocabulary *vocabulary,
+		uint64_t activity_ns, const struct layers *layers, struct step_list *list);
 
 #endif

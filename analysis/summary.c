@@ -359,6 +359,7 @@ static void fill_steps(const struct summary_input *in, struct steps *steps)
 		.low_ns = list->low_ns,
 		.high_ns = list->high_ns,
 		.kernels = (launches + list->count / 2) / list->count,
+		.layers = list->layers,
 		.detected_by = list->detected_by,
 		.batch_count = list->batch_count,
 	};

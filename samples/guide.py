@@ -321,7 +321,7 @@ build/boundshim report samples/traces/mlp_512/trace.bst
 ```
 
 `tests/gpu/guide` runs them all and checks the verdicts; `samples/guide.py` writes this page from the recorded traces. *Step* is the time of one step, traced, or without the shim where
-that was measured too; it is what the program says of its own step. Where a model is nothing but equal layers, and no kernel of its own begins its step, the report's steps are layers: shares are the same,
+that was measured too; it is what the program says of its own step. Where a model is nothing but equal layers, and no kernel of its own begins its step, the report's steps may be layers: shares are the same,
 times of "a step" are of a layer, and fusing across layers is not advised. *GPU-Util* is the share of time with any kernel or copy, what nvidia-smi would show. *Of the data sheet* and *DRAM* are of hardware peaks, *pipe busy* of cycles
 at the clock that ran."""
     sections = [section(i, claim) for i, claim in enumerate(TABLE["claims"], 1)]

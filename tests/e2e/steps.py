@@ -14,6 +14,12 @@ LENGTHS = "; ".join("".join(LAYER.format(g=900 + 64 * length) for _ in range(3))
 KERNELS = "kernel fwd_* duration=20us per_block=0\nkernel bwd_* duration=40us per_block=0\nkernel loss duration=5us per_block=0\n" \
           "kernel score duration=5us per_block=0\nkernel adam duration=150us per_block=0\nkernel critic* duration=30us per_block=0\n"
 
+PASS = "repeat 12; launch gemm 0 20000; launch relu 0 20000; end"
+# twelve layers whose operands lie elsewhere: each takes a little longer or shorter, the same in each pass
+OWN = "kernel gemm duration=" + ",".join(f"{20 + us / 100:.2f}us" for us in (31, 4, 55, 22, 83, 9, 61, 40, 15, 77, 2, 48)) + " per_block=0\n"
+SAME = "kernel gemm duration=20us per_block=0\n"
+MANY = "repeat 40"  # passes, for each round
+
 # (scenario, kernels of a step, least and most steps, least and most outliers)
 CASES = {
     "evaluation": (Scenario(f"repeat 30; {STEP}; work 20; end; {EVALUATION}", rounds=9), 26, (8 * 30, 9 * 30), (7, 9)),
@@ -27,12 +33,23 @@ CASES = {
     "two_models_at_once": (Scenario(f"{STEP}; work 10", rounds=120,
                                     after="thread; repeat 300; launch critic_a 1 32; launch critic_b 1 32; sync 1; work 70; end"),
                            31, (100, 120), (0, 12)),  # those of the other model that ran meanwhile are counted too
+    # nothing but equal layers: a pass is told by what the host does between two of them, and by what differs from layer to layer
+    "equal_layers_sync": (Scenario(f"{MANY}; {PASS}; sync 0; end", rounds=8, script=OWN), 24, (310, 320), (0, 2)),
+    "equal_layers_host_gap": (Scenario(f"{MANY}; {PASS}; work 6; end", rounds=8, script=OWN), 24, (310, 320), (0, 2)),
+    "equal_layers_unmarked": (Scenario(f"{MANY}; {PASS}; end", rounds=8, script=OWN), 2, (3700, 3840), (0, 4)),
+    # a step that does something every tenth time is no pass of ten layers
+    "log_every_tenth": (Scenario("repeat 400; launch gemm 0 20000; launch relu 0 20000; work 5; every 10; d2h 4 0; sync 0; work 30; end; end",
+                                 rounds=8, script=SAME), 2, (2800, 3200), (0, 330)),
+    "print_every_tenth": (Scenario("repeat 400; launch gemm 0 20000; launch relu 0 20000; work 5; every 10; work 8; end; end", rounds=8,
+                                   script=SAME), 2, (2800, 3200), (0, 330)),
+    "accumulated": (Scenario("repeat 40; repeat 8; launch gemm 0 20000; launch relu 0 20000; work 5; end; launch adam 0 20000; work 20; end",
+                             rounds=8, script=OWN), 17, (300, 320), (0, 8)),
 }
 
 
 def detected(name):
     scenario, kernels, steps, outliers = CASES[name]
-    scenario.script = KERNELS
+    scenario.script = KERNELS + scenario.script
     device = report_of(play(f"steps-{name}", scenario).traces[0])["devices"][0]
     step = device["steady"]["step"]
     if not step:
@@ -56,5 +73,14 @@ def an_evaluation_is_no_part_of_the_steady_window():
     equal([k["short_name"] for k in device["kernels"] if k["short_name"] == "score"], [], "kernels of the evaluation in the steady window")
 
 
+def a_pass_says_how_many_layers_it_has():
+    """Or that this is not known."""
+    for name, layers in (("equal_layers_sync", 12), ("equal_layers_host_gap", 12), ("equal_layers_unmarked", None), ("log_every_tenth", None)):
+        scenario = CASES[name][0]
+        device = report_of(play(f"layers-{name}", scenario).traces[0])["devices"][0]
+        equal(device["steady"]["step"]["layers"], layers, name)
+
+
 if __name__ == "__main__":
-    main(steps_are_those_of_the_loop, an_evaluation_is_no_part_of_the_steady_window)
+    main(steps_are_those_of_the_loop, an_evaluation_is_no_part_of_the_steady_window,
+         a_pass_says_how_many_layers_it_has)

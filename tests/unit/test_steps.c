@@ -680,6 +680,62 @@ static void everything_that_disturbs_at_once(void **state)
 	end(&r);
 }
 
+/* Passes of eight layers of three kernels, a pause before the second kernel of the first layer, and another model's run after some. */
+static void layers_are_joined_into_passes(void **state)
+{
+	const struct layers layers = {8, 0, 1};
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	kernels(&r, 40, 60);
+	for (unsigned i = 0; i < 300; i++) {
+		for (unsigned layer = 0; layer < 8; layer++) {
+			kernel(&r, 0, 10 * US);
+			r.now_ns += layer ? 0 : 6 * US;
+			kernels(&r, 1, 3);
+		}
+		if (i % 100 == 99)
+			kernels(&r, 40, 60);
+	}
+	assert_true(find(&r));
+	assert_int_equal(r.steps.kernels, 3);
+	assert_int_equal(r.steps.sample_count, LAYER_SAMPLES);
+	for (unsigned i = 0; i < r.steps.sample_count; i++) {
+		const struct layer_sample *sample = &r.steps.sample[i];
+
+		assert_true(sample->count > 100);
+		assert_true(i == 0 || sample->begin_ns >= sample[-1].end_ns);
+	}
+	steps_join(&r.sequence, &r.v, r.now_ns - r.first_ns, &layers, &r.steps);
+	assert_int_equal(r.steps.layers, 8);
+	assert_int_equal(r.steps.kernels, 24);
+	assert_in_range(r.steps.count, 294, 299);
+	assert_int_equal(r.steps.median_ns, (24 * 12 + 6) * US);
+	assert_int_equal(r.steps.low_ns, r.steps.high_ns);
+	end(&r);
+}
+
+/* What is said to be passes covers nothing: the layers stay. */
+static void layers_that_are_none_stay_steps(void **state)
+{
+	const struct layers layers = {50, 40, 0};
+	struct run r;
+
+	(void)state;
+	begin(&r);
+	for (unsigned i = 0; i < 300; i++) {
+		for (unsigned step = 0; step < 20; step++)
+			kernels(&r, 0, 3);
+		kernel(&r, 40, 10 * US);
+	}
+	if (find(&r) && r.steps.kernels == 3)
+		steps_join(&r.sequence, &r.v, r.now_ns - r.first_ns, &layers, &r.steps);
+	assert_int_equal(r.steps.layers, 0);
+	assert_true(r.steps.count > 4);
+	end(&r);
+}
+
 /* --- more kernels than are looked at one by one --- */
 
 #define LONG_RUN (5u << 19)
@@ -775,6 +831,8 @@ int main(void)
 		cmocka_unit_test(a_decoded_token_is_a_step),
 		cmocka_unit_test(two_models_in_turns_on_one_stream),
 		cmocka_unit_test(everything_that_disturbs_at_once),
+		cmocka_unit_test(layers_are_joined_into_passes),
+		cmocka_unit_test(layers_that_are_none_stay_steps),
 		cmocka_unit_test(a_long_run_of_one_loop),
 		cmocka_unit_test(a_long_run_of_two_loops),
 		cmocka_unit_test(a_long_run_of_huge_steps),
