@@ -241,10 +241,10 @@ static int begin_accounts(struct replay *r, uint64_t begin_ns)
 		if (!a)
 			continue;
 		a->begin_ns = begin_ns;
-		a->blind = r->blind;
+		a->rules.blind = r->blind;
 		a->ranges = r->ranges;
 		a->device = i;
-		a->cost = tracing_cost_of(&r->trace->vocabulary, r->calls);
+		a->rules.cost = tracing_cost_of(&r->trace->vocabulary, r->calls);
 		if (account_init(a))
 			return -1;
 	}
