@@ -88,45 +88,6 @@ static inline uint64_t steady_part(struct account *a, uint64_t from, uint64_t to
 	return (to - from) & a->now_steady;
 }
 
-int account_init(struct account *a)
-{
-	a->now_ns = a->begin_ns;
-	a->past = malloc(PAST_GAPS * sizeof(*a->past));
-	a->kernel = calloc(a->label_count, sizeof(*a->kernel));
-	if (!a->past || !a->kernel || range_times_init(&a->range, a->ranges, a->device)) {
-		account_fini(a);
-		return -1;
-	}
-	a->whole.known = true;
-	look_ahead(a, a->now_ns);
-	for (size_t i = 0; i < a->steady_count; i++)
-		a->steady_window.window_ns += a->steady[i].end_ns - a->steady[i].begin_ns;
-	a->steady_window.known = a->steady_count > 0;
-	return 0;
-}
-
-void account_fini(struct account *a)
-{
-	for (size_t i = 0; a->kernel && i < a->label_count; i++) {
-		free(a->kernel[i].queue);
-		free(a->kernel[i].gap);
-	}
-	free(a->kernel);
-	free(a->past);
-	range_times_fini(&a->range);
-	idle_pieces_fini(&a->pieces);
-	a->kernel = NULL;
-	a->past = NULL;
-}
-
-/* Of a time up to which all is accounted for. */
-static bool in_steady(struct account *a, uint64_t t)
-{
-	if (t >= a->same_until_ns)
-		look_ahead(a, t);
-	return a->now_steady != 0;
-}
-
 /* Idle time of the device before `t`. */
 static uint64_t idle_before(const struct account *a, uint64_t t)
 {
@@ -161,6 +122,48 @@ static uint64_t device_busy(const void *device, uint64_t from_ns, uint64_t to_ns
 		return 0;
 	idle = idle_before(a, to_ns) - idle_before(a, from_ns);
 	return to_ns - from_ns > idle ? to_ns - from_ns - idle : 0;
+}
+
+int account_init(struct account *a)
+{
+	a->now_ns = a->begin_ns;
+	a->past = malloc(PAST_GAPS * sizeof(*a->past));
+	a->kernel = calloc(a->label_count, sizeof(*a->kernel));
+	a->rules.busy = device_busy;
+	a->rules.device = a;
+	if (!a->past || !a->kernel || idle_pieces_init(&a->pieces) ||
+	    range_times_init(&a->range, a->ranges, a->device)) {
+		account_fini(a);
+		return -1;
+	}
+	a->whole.known = true;
+	look_ahead(a, a->now_ns);
+	for (size_t i = 0; i < a->steady_count; i++)
+		a->steady_window.window_ns += a->steady[i].end_ns - a->steady[i].begin_ns;
+	a->steady_window.known = a->steady_count > 0;
+	return 0;
+}
+
+void account_fini(struct account *a)
+{
+	for (size_t i = 0; a->kernel && i < a->label_count; i++) {
+		free(a->kernel[i].queue);
+		free(a->kernel[i].gap);
+	}
+	free(a->kernel);
+	free(a->past);
+	range_times_fini(&a->range);
+	idle_pieces_fini(&a->pieces);
+	a->kernel = NULL;
+	a->past = NULL;
+}
+
+/* Of a time up to which all is accounted for. */
+static bool in_steady(struct account *a, uint64_t t)
+{
+	if (t >= a->same_until_ns)
+		look_ahead(a, t);
+	return a->now_steady != 0;
 }
 
 /* The operations of a slice that decide it: kernels, else collectives, else copies. */
@@ -359,39 +362,23 @@ static void split_host(struct account *a, const struct idle_piece *piece, uint64
 	add_host(&a->steady_window.host, &parts, part, length);
 }
 
-static void add_idle_piece(struct account *a, const struct idle_piece *piece, uint64_t part,
-			   const struct thread_log *log)
+/* Of what `queue` says. */
+static void add_queue(struct window *window, enum leaf leaf, uint64_t ns)
 {
-	uint64_t length = piece->end_ns - piece->begin_ns;
-
-	if (piece->leaf == LEAF_HOST)
-		split_host(a, piece, part, log);
-	a->whole.leaf_ns[piece->leaf] += length;
-	a->steady_window.leaf_ns[piece->leaf] += part;
-	if (!piece->queue)
-		return;
-	if (piece->leaf == LEAF_TRACING) {
-		a->whole.tracing_device_ns += length;
-		a->steady_window.tracing_device_ns += part;
-		return;
-	}
-	a->whole.launch_queue_gap_ns += length;
-	a->steady_window.launch_queue_gap_ns += part;
+	*(leaf == LEAF_TRACING ? &window->tracing_device_ns : &window->launch_queue_gap_ns) += ns;
 }
 
-/* A stretch of one leaf in the steady window, for its statistics. */
-static void note_stretch(struct account *a, enum leaf leaf, uint64_t begin_ns, uint64_t duration_ns,
-			 const struct idle_gap *gap)
+/* One that is kept among the longest of its leaf. */
+static void keep_gap(struct account *a, const struct idle_piece *piece, uint64_t duration_ns,
+		     const struct idle_gap *gap)
 {
-	struct worst_gap worst = {begin_ns, duration_ns, GAP_AT_END, 0, gap->thread};
+	struct worst_gap worst = {piece->begin_ns, duration_ns, GAP_AT_END, 0, gap->thread};
 
-	if (!duration_ns || !gap_count(&a->gap[leaf], duration_ns))
-		return;
 	if (gap->op) {
 		worst.before = gap->op->is_copy ? GAP_BEFORE_COPY : GAP_BEFORE_KERNEL;
 		worst.what = gap->op->is_copy ? gap->op->copy_kind : gap->op->signature;
 	}
-	gap_keep(&a->gap[leaf], &worst);
+	gap_keep(&a->gap[piece->leaf], &worst);
 }
 
 static uint32_t range_of(const struct launch *launch)
@@ -435,31 +422,46 @@ static void charge(struct account *a, const struct op *op, uint64_t steady_ns, u
 	outlier_of(a, op->is_copy, index)->idle_ns += outlier_ns;
 }
 
+/* Returns how much of a piece lies in the steady window. */
+static inline uint64_t add_idle_piece(struct account *a, const struct idle_piece *piece,
+				      const struct idle_gap *gap)
+{
+	uint64_t length = piece->end_ns - piece->begin_ns;
+	uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns, piece->leaf);
+
+	a->whole.leaf_ns[piece->leaf] += length;
+	a->steady_window.leaf_ns[piece->leaf] += part;
+	if (piece->leaf == LEAF_HOST)
+		split_host(a, piece, part, gap->log);
+	if (piece->queue) {
+		add_queue(&a->whole, piece->leaf, length);
+		add_queue(&a->steady_window, piece->leaf, part);
+	}
+	if (a->ranges)
+		range_times_add(&a->range, range_of(gap->launch), piece->leaf, length, part);
+	if (part && gap_count(&a->gap[piece->leaf], part))
+		keep_gap(a, piece, part, gap);
+	return part;
+}
+
 static inline void add_gap(struct account *a, struct idle_gap *gap)
 {
-	uint64_t begin = gap->begin_ns, sum = 0, steady = 0, outlier = a->outlier_sum_ns;
+	uint64_t steady = 0, outlier = a->outlier_sum_ns;
 
 	if (a->shared)
 		gap->log = NULL; /* what looks idle may be another's work: unknown */
 
 	a->past[a->past_count++ % PAST_GAPS] =
 		(struct past_gap){gap->begin_ns, gap->end_ns, a->idle_ns};
-	idle_split(gap, a->blind, &a->cost, &a->pieces);
+	idle_split(gap, &a->rules, &a->pieces);
 	for (size_t i = 0; i < a->pieces.count; i++) {
-		const struct idle_piece *piece = &a->pieces.piece[i];
-		uint64_t part = steady_part(a, piece->begin_ns, piece->end_ns, piece->leaf);
+		struct idle_piece *piece = &a->pieces.piece[i];
 
-		add_idle_piece(a, piece, part, gap->log);
-		if (a->ranges)
-			range_times_add(&a->range, range_of(gap->launch), piece->leaf,
-					piece->end_ns - piece->begin_ns, part);
-		sum += part;
-		steady += part;
+		/* What becomes one is the last of them: */
 		if (i + 1 < a->pieces.count && piece[1].leaf == piece->leaf)
-			continue;
-		note_stretch(a, piece->leaf, begin, sum, gap);
-		begin = piece->end_ns;
-		sum = 0;
+			piece[1].begin_ns = piece->begin_ns;
+		else
+			steady += add_idle_piece(a, piece, gap);
 	}
 	if (gap->op && a->outlier_count)
 		charge(a, gap->op, steady, a->outlier_sum_ns - outlier);
@@ -499,8 +501,6 @@ static void add_gap_before(struct account *a, const struct issued_op *issued)
 		.thread = issued->launch ? issued->launch->thread : 0,
 		.held = is_held(a, issued),
 		.release_ns = issued->held || !released_late(a, issued) ? 0 : issued->release_ns,
-		.busy = device_busy,
-		.device = a,
 	};
 
 	gap.charged_ns = gap.thread == a->charged_thread ? a->charged_ns : gap.begin_ns;
@@ -620,11 +620,7 @@ static uint64_t sum_of(const struct window *window)
 
 void account_finish(struct account *a, uint64_t end_ns)
 {
-	struct idle_gap rest = {.end_ns = end_ns,
-				.log = a->last_log,
-				.thread = a->last_thread,
-				.busy = device_busy,
-				.device = a};
+	struct idle_gap rest = {.end_ns = end_ns, .log = a->last_log, .thread = a->last_thread};
 
 	run_busy(a, UINT64_MAX);
 	rest.begin_ns = a->now_ns;

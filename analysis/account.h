@@ -76,11 +76,10 @@ struct account {
 	size_t outlier_count;
 	const struct signature_label *label;
 	size_t label_count;
-	bool plain;  /* gaps are not accounted for: idle time is unknown */
-	bool shared; /* others use the device: idle time is not split (rule 14) */
-	const struct blind *blind;
-	struct tracing_cost cost;
-	struct ranges *ranges; /* NULL where the trace has none */
+	bool plain;              /* gaps are not accounted for: idle time is unknown */
+	bool shared;             /* others use the device: idle time is not split (rule 14) */
+	struct idle_rules rules; /* `busy` and `device` are set by account_init */
+	struct ranges *ranges;   /* NULL where the trace has none */
 	unsigned device;
 	/* state */
 	uint64_t now_ns;

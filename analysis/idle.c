@@ -69,17 +69,23 @@ struct tracing_cost tracing_cost_of(const struct vocabulary *v, uint64_t calls)
 	return cost;
 }
 
+/* Room for one piece, and for the last ones behind it. */
+static int reserve(struct idle_pieces *pieces)
+{
+	return array_reserve((void **)&pieces->piece, &pieces->capacity,
+			     pieces->count + 1 + LAST_PIECES, sizeof(*pieces->piece));
+}
+
+int idle_pieces_init(struct idle_pieces *pieces)
+{
+	memset(pieces, 0, sizeof(*pieces));
+	return reserve(pieces);
+}
+
 void idle_pieces_fini(struct idle_pieces *pieces)
 {
 	free(pieces->piece);
 	memset(pieces, 0, sizeof(*pieces));
-}
-
-/* Room for one piece, and for the last ones behind it. */
-static inline int reserve(struct idle_pieces *pieces)
-{
-	return array_reserve((void **)&pieces->piece, &pieces->capacity,
-			     pieces->count + 1 + LAST_PIECES, sizeof(*pieces->piece));
 }
 
 /* Appends; without memory the last piece is stretched and becomes unknown, so that the gap stays
@@ -159,6 +165,14 @@ static void split_start(const struct idle_gap *gap, uint64_t issued_ns, bool que
 	    known && queue ? PART_QUEUE : PART_OTHER);
 }
 
+/* What the thread did from the begin of the gap up to `to_ns`. */
+static void split_thread(const struct idle_gap *gap, uint64_t to_ns, const struct idle_rules *rules,
+			 struct idle_pieces *pieces)
+{
+	thread_log_split(gap->log, gap->begin_ns, to_ns, rules->busy, rules->device,
+			 add_thread_piece, pieces);
+}
+
 /* What the time inside the call that issued the operation counts as. */
 static enum leaf inside_leaf(const struct launch *launch)
 {
@@ -176,15 +190,15 @@ static enum leaf inside_leaf(const struct launch *launch)
 	}
 }
 
-/* Up to the return of the call, which is in the gap: returns when that was. */
-static uint64_t split_call(const struct idle_gap *gap, struct idle_pieces *pieces)
+/* Up to the return of the call, if that is in the gap: returns from where on all had been said. */
+static uint64_t split_call(const struct idle_gap *gap, const struct idle_rules *rules,
+			   struct idle_pieces *pieces)
 {
 	uint64_t call = clip(gap->launch->begin_ns, gap);
 	uint64_t back = clip(gap->launch->end_ns, gap);
 
 	if (gap->begin_ns < call)
-		thread_log_split(gap->log, gap->begin_ns, call, gap->busy, gap->device,
-				 add_thread_piece, pieces);
+		split_thread(gap, call, rules, pieces);
 	add(pieces, &(struct span){call, back}, inside_leaf(gap->launch), PART_INSIDE);
 	return back;
 }
@@ -289,26 +303,24 @@ static void remove_tracing(const struct idle_gap *gap, const struct tracing_cost
 	charge(pieces, is_launch, own);
 }
 
-void idle_split(const struct idle_gap *gap, const struct blind *blind,
-		const struct tracing_cost *cost, struct idle_pieces *pieces)
+void idle_split(const struct idle_gap *gap, const struct idle_rules *rules,
+		struct idle_pieces *pieces)
 {
-	bool queued;
+	const struct tracing_cost *cost = &rules->cost;
+	uint64_t issued;
 
 	pieces->count = 0;
-	if (gap->end_ns <= gap->begin_ns || reserve(pieces))
-		return;
-	if (!gap->log || blind_between(blind, gap->begin_ns, gap->end_ns, gap->thread) ||
+	if (!gap->log || blind_between(rules->blind, gap->begin_ns, gap->end_ns, gap->thread) ||
 	    (gap->op && !gap->launch)) {
 		add(pieces, &(struct span){gap->begin_ns, gap->end_ns}, LEAF_UNKNOWN, PART_OTHER);
 		return;
 	}
 	if (!gap->op) {
-		thread_log_split(gap->log, gap->begin_ns, gap->end_ns, gap->busy, gap->device,
-				 add_thread_piece, pieces);
+		split_thread(gap, gap->end_ns, rules, pieces);
 		return;
 	}
-	queued = gap->launch->end_ns <= gap->begin_ns;
-	split_start(gap, queued ? gap->begin_ns : split_call(gap, pieces), queued, pieces);
+	issued = split_call(gap, rules, pieces);
+	split_start(gap, issued, issued == gap->begin_ns, pieces);
 	if (cost->call_ns > 0 || cost->launch_ns > 0 || cost->node_ns > 0)
 		remove_tracing(gap, cost, pieces);
 }

@@ -25,7 +25,7 @@ struct idle_piece {
 	bool inside; /* launch: inside the call */
 };
 
-/* A gap [begin, end) of a device and what is known of the operation that ends it. */
+/* A gap [begin, end) of a device, of some length, and what is known of the operation that ends it. */
 struct idle_gap {
 	uint64_t begin_ns;
 	uint64_t end_ns;
@@ -36,21 +36,29 @@ struct idle_gap {
 	bool held;           /* something else held the operation when it had been issued */
 	uint64_t release_ns; /* and let it go then; 0 = not known: when it started */
 	uint64_t charged_ns; /* our cost in calls of this thread before counts in earlier gaps */
-	busy_between busy;
-	const void *device;
 };
 
-/* Pieces of the last gap; memory is reused. Zeroed is empty. */
+/* What holds for all gaps of a device. */
+struct idle_rules {
+	const struct blind *blind;
+	struct tracing_cost cost;
+	busy_between busy;
+	const void *device; /* for `busy` */
+};
+
+/* Pieces of the last gap; memory is reused. */
 struct idle_pieces {
 	struct idle_piece *piece;
 	size_t count, capacity;
 };
 
+/* -1 without memory. */
+int idle_pieces_init(struct idle_pieces *pieces);
 void idle_pieces_fini(struct idle_pieces *pieces);
 
 /*
  * Splits a gap (DESIGN section 1, "Idle, exactly"). The pieces are in order and fill the gap
- * exactly.
+ * exactly. Neighbours of one leaf differ in `inside` alone, and never are host.
  *
  * - The call began in the gap: before it, the thread's time (thread_log_split: host, alloc, sync);
  * inside it and on to the start: launch, or alloc inside a call that loaded a module.
@@ -64,7 +72,7 @@ void idle_pieces_fini(struct idle_pieces *pieces);
  * - Our own cost is then moved from launch and host to tracing, at most what these have: that of all
  * calls by which the thread came late, back to its last wait or to the gap before.
  */
-void idle_split(const struct idle_gap *gap, const struct blind *blind,
-		const struct tracing_cost *cost, struct idle_pieces *pieces);
+void idle_split(const struct idle_gap *gap, const struct idle_rules *rules,
+		struct idle_pieces *pieces);
 
 #endif

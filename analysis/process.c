@@ -333,7 +333,7 @@ static void estimate_changes(struct work *w, uint32_t index, struct device_repor
 		.mark_count = steps->mark_count,
 		.first_call_ns = span->first_call_ns,
 		.last_call_ns = span->last_call_ns,
-		.cost = w->account[index].cost,
+		.cost = w->account[index].rules.cost,
 	};
 	struct stretch stretch;
 

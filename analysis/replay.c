@@ -82,12 +82,12 @@ static struct launch *remember(struct replay *r, const struct call *call)
 
 static void note_end(struct replay *r, const struct call *call)
 {
-	struct last_call now = {call->end_ns, call->thread};
-
-	if (call->thread != r->last.thread)
+	if (call->thread != r->last.thread) {
 		r->other = r->last;
-	if (call->thread != r->last.thread || call->end_ns > r->last.end_ns)
-		r->last = now;
+		r->last = (struct last_call){call->end_ns, call->thread};
+	} else if (call->end_ns > r->last.end_ns) {
+		r->last.end_ns = call->end_ns;
+	}
 }
 
 /* A copy or set that returns when it is done? */
@@ -102,7 +102,7 @@ static void follow_call(struct replay *r, const struct call *call)
 {
 	struct thread_log *log = call->thread ? &r->log[call->thread] : NULL;
 	struct launch *launch = NULL;
-	struct hold hold = {0};
+	struct hold nobodys; /* of a call that no operation can be joined to */
 	bool issued = issues(call);
 	uint64_t span = UINT64_MAX;
 
@@ -116,14 +116,13 @@ static void follow_call(struct replay *r, const struct call *call)
 		return;
 	if (holds_records(call))
 		holds_note(&r->holds, call);
-	if (issued)
-		holds_launch(&r->holds, call, &hold);
 	if (call->correlation)
 		launch = remember(r, call);
+	if (issued)
+		holds_launch(&r->holds, call, launch ? &launch->hold : &nobodys);
 	if (!launch)
 		return;
 	launch->span = span;
-	launch->hold = hold;
 	if (log && call->flags & BST_ENUM_CALL_FLAG_NESTED)
 		thread_log_nested(log, &launch->begin_ns, &launch->end_ns);
 	if (r->ranges)
@@ -241,10 +240,10 @@ static int begin_accounts(struct replay *r, uint64_t begin_ns)
 		if (!a)
 			continue;
 		a->begin_ns = begin_ns;
-		a->blind = r->blind;
+		a->rules.blind = r->blind;
 		a->ranges = r->ranges;
 		a->device = i;
-		a->cost = tracing_cost_of(&r->trace->vocabulary, r->calls);
+		a->rules.cost = tracing_cost_of(&r->trace->vocabulary, r->calls);
 		if (account_init(a))
 			return -1;
 	}

@@ -14,8 +14,7 @@ struct replay_span {
 };
 
 struct replay {
-	/* given; accounts NULL for devices that did nothing, their `blind` and `cost` set by
-	 * replay_run */
+	/* given; accounts NULL for devices that did nothing, their `rules` set by replay_run */
 	struct trace *trace;
 	const struct clock *clock;
 	struct account *account[SURVEY_DEVICES];
