@@ -7,7 +7,7 @@ import random
 import subprocess
 import time
 
-from lib import (APPS, CUPTI, KILLED, Result, Trace, Truth, as_alone, check, environment, equal, folder, in_pairs, main, need_sim, run,
+from lib import (APPS, CUPTI, KILLED, WAITING, Result, Trace, Truth, as_alone, check, environment, equal, folder, in_pairs, main, need_sim, run,
                  same_calls, same_device_work)
 
 need_sim("launch_loop", "fork_busy", "die", "play")
@@ -226,15 +226,30 @@ def all_that_was_delivered_is_decoded():
             check(least <= row["samples"] <= most, f"{script}: samples of a burst:", row)
 
 
+def a_burst_that_was_stopped_too_late_is_lost_alone():
+    """The hardware's buffer is full when a thread that got no core comes to stop it: the next burst may do better."""
+    began = time.monotonic()
+    trace, truth = whole(loop(1.2, script="pm_late_stop 60ms\n", env={"BOUNDSHIM_COUNTER_INTERVAL_US": "10"}).says(0))
+    good, reason = bursts_add_up(trace)
+    equal((reason, good[0]["samples"]), ("", 0), "reason, and samples of the first burst")
+    check(good[0]["dropped"] >= 6000, f"{good[0]['dropped']} dropped")
+    equal(given_back(truth), len(good), "sessions")
+    count = true_samples(trace, truth)
+    check(len(good) >= 2 and (count > 5 or WAITING.since(began) > 0.2), f"{count} samples in {len(good)} bursts")
+
+
 def any_interval_is_survived():
     def once(case):
         value, lines, duration = case
+        began = time.monotonic()
         result = loop(0.6, env={"BOUNDSHIM_COUNTER_INTERVAL_US": value})
         equal(result.status, 0, f"{value}: status ({result.err})")
         result.says(lines, *(["BOUNDSHIM_COUNTER_INTERVAL_US"] if lines else []))
         trace, truth = whole(result)
-        check(true_samples(trace, truth) > 5, f"{value}: too few samples")
-        equal({row["duration"] for row in trace["sample"]}, {duration}, f"{value}: durations")
+        equal(bursts_add_up(trace)[1], "", f"{value}: reason")
+        # each burst of 15 ms may be stopped 26 ms late, and is lost then
+        check(true_samples(trace, truth) > 5 or WAITING.since(began) > 0.2, f"{value}: too few samples")
+        equal({row["duration"] for row in trace["sample"]} | {duration}, {duration}, f"{value}: durations")
         equal({row["interval"] for row in trace["burst"]}, {duration}, f"{value}: interval told")
 
     in_pairs(once, (("0", 1, 10_000), ("1", 1, 10_000), ("10", 0, 10_000), ("250", 0, 250_000), ("4000000", 1, 10_000_000),
@@ -503,7 +518,7 @@ def a_kill_during_a_burst_leaves_what_was_sampled():
 
 
 main(samples_are_what_the_gpu_did, metrics_are_told_with_name_unit_and_source, kernels_side_by_side_graphs_and_tails_are_counted,
-     other_chips_give_what_fits_one_pass, all_that_was_delivered_is_decoded, any_interval_is_survived,
+     other_chips_give_what_fits_one_pass, all_that_was_delivered_is_decoded, a_burst_that_was_stopped_too_late_is_lost_alone, any_interval_is_survived,
      a_refusal_ends_sampling_and_nothing_else, on_says_it_once_and_auto_is_silent, a_bad_sample_is_dropped_and_counted,
      off_makes_no_pm_call, a_cupti_without_pm_sampling_is_told, two_devices_take_turns,
      a_device_that_refuses_leaves_the_other_one_sampled, nothing_is_sampled_while_nothing_runs,
