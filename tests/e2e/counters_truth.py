@@ -1,4 +1,4 @@
-"""What tests/e2e/counters.py and counters_when.py share: loops with known counters, and samples and bursts compared with what the
+"""What the tests of hardware counters share: loops with known counters, and samples and bursts compared with what the
 simulated GPU did."""
 import bisect
 
