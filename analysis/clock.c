@@ -89,6 +89,17 @@ static int by_device(const void *a, const void *b)
 	return (x->device_ns > y->device_ns) - (x->device_ns < y->device_ns);
 }
 
+/* Copies the readings of the device's clock; before CUPTI is on a row has the host's clocks alone. */
+static size_t copy_readings(struct clock_row *to, const struct clock_row *rows, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].device_ns)
+			to[n++] = rows[i];
+	return n;
+}
+
 int clock_init(struct clock *clock, const struct clock_row *rows, size_t count)
 {
 	struct clock_row *sorted;
@@ -104,7 +115,7 @@ int clock_init(struct clock *clock, const struct clock_row *rows, size_t count)
 		clock_fini(clock);
 		return -1;
 	}
-	memcpy(sorted, rows, count * sizeof(*sorted));
+	count = copy_readings(sorted, rows, count);
 	qsort(sorted, count, sizeof(*sorted), by_host);
 	for (size_t i = 0; i < count; i++) {
 		if (sorted[i].error_ns > clock->error_ns)

@@ -21,6 +21,21 @@
  */
 #define SELF_TIME_PERIOD 61u
 
+/*
+ * What a thread without a slot (see THREAD_LIMIT) is in, as struct thread has it for the others: what is part of a call is not
+ * lost a second time.
+ */
+static __thread struct {
+	const struct call *open;
+	bool operated; /* the open call has had its first device operation */
+	struct library_call *library;
+} slotless;
+
+static void lose(void)
+{
+	loss_add(BST_ENUM_LOSS_THREAD_LIMIT, 1);
+}
+
 static void put(struct thread *t, const struct record *record)
 {
 	struct record lost = {.kind = RECORD_LOST, .begin_ns = t->lost_begin_ns};
@@ -82,11 +97,33 @@ static void put_wake(struct thread *t, uint64_t now_ns, uint64_t silence_ns)
  * Is a hooked call in progress on this thread, seen from `frame`, an address on the stack? One that longjmp left (an interrupt
  * handler's, say) is forgotten where it shows: it lies not above us, as those that called us do.
  */
+static bool in_progress(const struct call **open, const void *frame)
+{
+	if (*open && (uintptr_t)*open <= (uintptr_t)frame)
+		*open = NULL;
+	return *open != NULL;
+}
+
 static bool call_in_progress(struct thread *t, const void *frame)
 {
-	if (t->open && (uintptr_t)t->open <= (uintptr_t)frame)
-		t->open = NULL;
-	return t->open != NULL;
+	return in_progress(&t->open, frame);
+}
+
+static bool begin_slotless(struct call *call)
+{
+	if (in_progress(&slotless.open, call))
+		return false;
+	call->thread = NULL;
+	slotless.open = call;
+	slotless.operated = false;
+	return true;
+}
+
+static void end_slotless(const struct call_result *result)
+{
+	slotless.open = NULL;
+	lose();
+	session_called(result->error == 0);
 }
 
 bool recorder_begin(struct call *call, uint16_t api)
@@ -97,7 +134,9 @@ bool recorder_begin(struct call *call, uint16_t api)
 	if (!session_on())
 		return false;
 	t = thread_self();
-	if (!t || call_in_progress(t, call))
+	if (!t)
+		return begin_slotless(call);
+	if (call_in_progress(t, call))
 		return false;
 	if (due_for_sample(&t->hook))
 		entry_ns = host_now();
@@ -114,14 +153,12 @@ bool recorder_begin(struct call *call, uint16_t api)
 
 void recorder_end(struct call *call, const struct call_result *result)
 {
-	uint64_t end_ns = host_now();
+	uint64_t end_ns = host_now(), silence_ns;
 	struct thread *t = call->thread;
 	struct record r = {
 		.kind = RECORD_CALL,
-		.flags = (uint8_t)(t->pending_flags |
-				   (result->error ? BST_ENUM_CALL_FLAG_FAILED : 0)),
+		.flags = result->error ? BST_ENUM_CALL_FLAG_FAILED : 0,
 		.api = call->api,
-		.correlation = t->open_correlation,
 		.begin_ns = call->begin_ns,
 		.u.call = {.duration_ns = end_ns - call->begin_ns,
 			   .stream = result->stream,
@@ -129,8 +166,13 @@ void recorder_end(struct call *call, const struct call_result *result)
 			   .object = result->object,
 			   .result = (uint32_t)result->error},
 	};
-	uint64_t silence_ns = call->begin_ns - t->last_end_ns;
-
+	if (!t) {
+		end_slotless(result);
+		return;
+	}
+	r.flags |= t->pending_flags;
+	r.correlation = t->open_correlation;
+	silence_ns = call->begin_ns - t->last_end_ns;
 	t->open = NULL;
 	t->last_end_ns = end_ns;
 	put(t, &r);
@@ -141,31 +183,38 @@ void recorder_end(struct call *call, const struct call_result *result)
 			call->entry_ns ? call->begin_ns - call->entry_ns + host_now() - end_ns : 0);
 }
 
+static struct library_call **innermost_library(struct thread *t)
+{
+	return t ? &t->library : &slotless.library;
+}
+
 bool recorder_library_begin(struct library_call *call, uint16_t api)
 {
+	const struct library_call *outer;
 	struct thread *t;
 
 	if (!session_on())
 		return false;
 	t = thread_self();
-	if (!t || (t->library && t->library->known))
+	outer = *innermost_library(t);
+	if (outer && outer->known)
 		return false;
 	call->api = api;
-	call->entry_ns = due_for_sample(&t->hook) ? host_now() : 0;
+	call->entry_ns = t && due_for_sample(&t->hook) ? host_now() : 0;
 	call->thread = t;
 	return true;
 }
 
 void recorder_library_enter(struct library_call *call, const struct shape *shape, uint8_t flags)
 {
-	struct thread *t = call->thread;
+	struct library_call **innermost = innermost_library(call->thread);
 
 	library_note_seen(api_info(call->api).library);
 	call->known = shape_known(shape);
-	call->shape = shapes_intern(shape);
-	call->flags = flags | (t->library ? BST_ENUM_LIBRARY_FLAG_NESTED : 0);
-	call->outer = t->library;
-	t->library = call;
+	call->shape = call->thread ? shapes_intern(shape) : 0;
+	call->flags = flags | (*innermost ? BST_ENUM_LIBRARY_FLAG_NESTED : 0);
+	call->outer = *innermost;
+	*innermost = call;
 	call->begin_ns = host_now();
 }
 
@@ -183,11 +232,26 @@ void recorder_library_end(struct library_call *call, int result)
 			      .result = (uint32_t)result},
 	};
 
-	t->library = call->outer;
+	*innermost_library(t) = call->outer;
+	if (!t) {
+		lose();
+		session_called(result == 0);
+		return;
+	}
 	put(t, &r);
 	session_called(result == 0);
 	count_self_time(&t->hook,
 			call->entry_ns ? call->begin_ns - call->entry_ns + host_now() - end_ns : 0);
+}
+
+/* Of a hooked call the first device operation is part. */
+static void driver_slotless(bool device_operation, const void *frame)
+{
+	if (in_progress(&slotless.open, frame) && (!device_operation || !slotless.operated)) {
+		slotless.operated |= device_operation;
+		return;
+	}
+	lose();
 }
 
 uint64_t recorder_driver_begin(uint16_t api, bool device_operation, uint32_t correlation)
@@ -197,8 +261,10 @@ uint64_t recorder_driver_begin(uint16_t api, bool device_operation, uint32_t cor
 	if (!session_on())
 		return 0;
 	t = thread_self();
-	if (!t)
+	if (!t) {
+		driver_slotless(device_operation, __builtin_frame_address(0));
 		return 0;
+	}
 	if (!call_in_progress(t, __builtin_frame_address(0))) {
 		t->pending_flags = 0;
 		t->driver_api = api;
@@ -277,8 +343,10 @@ void recorder_range(const struct range_event *event)
 	if (!session_recording())
 		return;
 	t = thread_self();
-	if (!t)
+	if (!t) {
+		lose();
 		return;
+	}
 	track_range(t, event);
 	r.u.range.kind = event->kind;
 	r.u.range.name = event->name;
@@ -289,12 +357,17 @@ void recorder_range(const struct range_event *event)
 
 void recorder_node(const struct node_event *event)
 {
-	struct thread *t = session_on() ? thread_self() : NULL;
 	struct record r = {.kind = RECORD_NODE};
+	struct thread *t;
 	uint32_t depth;
 
-	if (!t)
+	if (!session_on())
 		return;
+	t = thread_self();
+	if (!t) {
+		lose();
+		return;
+	}
 	depth = t->range_depth < RANGE_DEPTH ? t->range_depth : RANGE_DEPTH;
 	r.begin_ns = t->open ? t->open_begin_ns : t->driver_api ? t->driver_begin_ns : host_now();
 	r.api = t->open ? t->open_api : t->driver_api;

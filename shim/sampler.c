@@ -516,11 +516,21 @@ static void pause_until(uint64_t until_ns)
 	}
 }
 
+/*
+ * The hardware's buffer is full when this thread, on a busy machine, came to stop it long after its
+ * time: a burst that is lost, where one that was in time means that no other will do better.
+ */
+static bool lost_to_lateness(const struct session *s, CUptiResult result, uint64_t lasted_ns)
+{
+	return result == CUPTI_ERROR_OUT_OF_MEMORY && lasted_ns > s->burst_ns + s->burst_ns / 2;
+}
+
 static CUptiResult sample_for(struct session *s, struct burst *b)
 {
 	PM_PARAMS(CUpti_PmSampling_Start_Params, start);
 	PM_PARAMS(CUpti_PmSampling_Stop_Params, stop);
 	const char *what = "cuptiPmSamplingStart";
+	uint64_t began = host_now(), lasted = 0;
 	CUptiResult result;
 
 	start.pPmSamplingObject = stop.pPmSamplingObject = s->object;
@@ -529,10 +539,15 @@ static CUptiResult sample_for(struct session *s, struct burst *b)
 		pause_until(host_now() + s->burst_ns);
 		what = "cuptiPmSamplingStop";
 		result = pm.cuptiPmSamplingStop(&stop);
+		lasted = host_now() - began;
 	}
 	if (result == CUPTI_SUCCESS) {
 		what = "decoding";
 		result = decode(s, b);
+	}
+	if (lost_to_lateness(s, result, lasted)) {
+		b->dropped += lasted / interval_ns;
+		result = CUPTI_SUCCESS;
 	}
 	if (result != CUPTI_SUCCESS)
 		explain(b, what, result);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "loss.h"
 
 static __thread struct thread *self;
 static __thread int refused; /* attaching failed: do not try at every call */
@@ -62,8 +61,10 @@ static struct thread *make_slot(void)
 		return NULL;
 	}
 	t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (t == MAP_FAILED)
+	if (t == MAP_FAILED) {
+		atomic_fetch_sub_explicit(&made, 1, memory_order_relaxed);
 		return NULL;
+	}
 	atomic_store_explicit(&t->state, THREAD_LIVE, memory_order_relaxed);
 	return t;
 }
@@ -91,7 +92,6 @@ static struct thread *attach(void)
 	}
 	if (!t) {
 		refused = 1;
-		loss_add(BST_ENUM_LOSS_THREAD_LIMIT, 1);
 		errno = saved;
 		return NULL;
 	}
@@ -119,11 +119,7 @@ struct thread *thread_self(void)
 {
 	if (self)
 		return self;
-	if (refused) {
-		loss_add(BST_ENUM_LOSS_THREAD_LIMIT, 1);
-		return NULL;
-	}
-	return attach();
+	return refused ? NULL : attach();
 }
 
 struct thread *thread_peek(void)

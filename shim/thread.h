@@ -81,7 +81,10 @@ struct thread {
 	struct self_time callback;
 };
 
-/* The calling thread's, or NULL where there is none: tracing is off, or too many threads. Attaches it at first. */
+/*
+ * The calling thread's, or NULL where there is none: too many threads, or no memory. Attaches it at first. Whoever has a record for
+ * it then counts that as lost.
+ */
 struct thread *thread_self(void);
 
 /* The calling thread's if it has one already. */

@@ -1,5 +1,6 @@
 /* threads_at_exit: threads [32] are still launching when main returns. After the driver has gone
- * their calls fail with cudaErrorCudartUnloading (4); nothing else may go wrong. */
+ * their calls fail with cudaErrorCudartUnloading (4); nothing else may go wrong. With first=1 CUDA
+ * is used before they start. */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,6 +35,8 @@ int main(int argc, char **argv)
 	long launches = app_option(argc, argv, "launches", 2000);
 	pthread_t thread;
 
+	if (app_option(argc, argv, "first", 0))
+		CHECK(cudaFree(NULL));
 	for (long i = 0; i < threads; i++)
 		CHECK(pthread_create(&thread, NULL, run, NULL));
 	while (atomic_load(&launched) < launches)

@@ -8,8 +8,8 @@ import signal
 import sys
 import time
 
-from lib import (APPS, TIME_INVALID, Trace, as_alone, check, equal, in_pairs, main, need_sim, run, same_calls, same_device_work,
-                 Truth)
+from lib import (APPS, FAILED, TIME_INVALID, WAITING, Trace, as_alone, check, equal, in_pairs, main, need_sim, run, same_calls,
+                 same_device_work, Truth)
 
 need_sim("die", "fork_child", "exec_twice", "threads_at_exit", "launch_loop", "raw_children", "plugin.so")
 
@@ -26,6 +26,12 @@ def pair(result, pid=None):
     return traces, truths
 
 
+def kept_by_then(began, got, all_of_them, what):
+    """All that was to be written in the 0.35 s that the recorder takes, less only where the machine kept it waiting for as long."""
+    check(got == all_of_them or (got < all_of_them and WAITING.since(began) > 0.3), f"{what}: {got} of {all_of_them}, kept waiting for"
+          f" {WAITING.since(began):.2f} s")
+
+
 def a_return_from_main_ends_the_trace():
     result = as_alone(run("die", "how=return"), run("die", "how=return", preload=False)).says(0)
     trace, truth = result.trace().sound().lossless(), result.truth()
@@ -35,23 +41,25 @@ def a_return_from_main_ends_the_trace():
 
 
 def _exit_keeps_its_status_and_what_is_older_than_a_second():
+    began = time.monotonic()
     result = run("die", "how=_exit", "launches=500", "sync=1", "pause=900").says(0)
     equal(result.status, 7, "exit status")
     trace, truth = result.trace().sound(complete=False), result.truth()
     check(not trace.complete, "no exit handler ran, and the trace says complete")
     same_calls(trace, truth, prefix=True)
-    equal(len(trace.calls("cudaLaunchKernel")), 500, "launches older than 0.9 s")
-    equal(len(trace["run"]), 500, "kernels older than 0.9 s")
+    kept_by_then(began, len(trace.calls("cudaLaunchKernel")), 500, "launches older than 0.9 s")
+    kept_by_then(began, len(trace["run"]), 500, "kernels older than 0.9 s")
 
 
 def signals_end_it_as_alone():
     for how, number in (("abort", signal.SIGABRT), ("segv", signal.SIGSEGV), ("term", signal.SIGTERM)):
         alone = run("die", f"how={how}", "launches=100", "sync=1", preload=False)
+        began = time.monotonic()
         result = as_alone(run("die", f"how={how}", "launches=100", "sync=1", "pause=700"), alone).says(0)
         equal(result.status, -number, f"{how}: status")
         trace = result.trace().sound(complete=False)
         same_calls(trace, result.truth(), prefix=True)
-        equal(len(trace.calls("cudaLaunchKernel")), 100, f"{how}: launches older than 0.7 s")
+        kept_by_then(began, len(trace.calls("cudaLaunchKernel")), 100, f"{how}: launches older than 0.7 s")
 
 
 # --- Python: CUDA comes in privately with an extension, as always there --------------------------------------------------------
@@ -75,7 +83,8 @@ def pythons_own_handlers_work_as_alone():
         "abort": (begin + "os.abort()", -signal.SIGABRT),
     }
     for name, (program, status) in programs.items():
-        alone, result = python(program, preload=False), python(program)
+        alone, began = python(program, preload=False), time.monotonic()
+        result = python(program)
         equal((result.status, result.out), (alone.status, alone.out), f"{name}: status and output")
         equal(result.status, status, f"{name}: status")
         # addresses of threads differ from run to run
@@ -83,7 +92,7 @@ def pythons_own_handlers_work_as_alone():
         if name in ("segv", "abort"):
             check("Fatal Python error" in result.err and "most recent call first" in result.err, f"{name}: {result.err!r}")
         trace = result.trace().sound(complete=name in ("handler",))
-        equal(len(trace.calls("cudaLaunchKernel")), 100, f"{name}: launches")
+        kept_by_then(began, len(trace.calls("cudaLaunchKernel")), 100, f"{name}: launches")
 
 
 def forked_workers_without_cuda_leave_one_file():
@@ -190,32 +199,39 @@ def exec_with_one_name_keeps_the_first_file():
 
 
 def exit_is_not_held_up_by_launching_threads():
+    """It takes at most 2 s; a recorder that was not done by then, which takes a machine that kept it waiting, is told."""
     def once(_):
         began = time.monotonic()
-        result = run("threads_at_exit", "threads=32", "launches=500", limit=20)
-        took = time.monotonic() - began
+        result = run("threads_at_exit", "threads=32", "launches=500")
+        took, waited = time.monotonic() - began, WAITING.since(began)
         equal(result.status, 0, f"exit status (stderr: {result.err!r})")
-        check(took < 4, f"exit took {took:.1f} s")
-        result.says(0)
-        trace = result.trace().sound()
-        same_calls(trace, result.truth(), prefix=True)
-        return took
+        check(took < 4 + 2 * waited, f"exit took {took:.1f} s, kept waiting for {waited:.2f} s")
+        late = "not finished within 2 s of exit" in result.err
+        check(not late or waited > 0.3, f"not finished at exit, kept waiting for {waited:.2f} s only")
+        result.says(int(late))
+        trace = result.trace().sound(complete=not late)
+        if trace["clock"]:
+            same_calls(trace, result.truth(), prefix=True)
+        return took, late
 
-    times = in_pairs(once, range(EXIT_RUNS))
-    return f"{EXIT_RUNS} runs, the longest {max(times):.2f} s"
+    times, late = zip(*in_pairs(once, range(EXIT_RUNS)))
+    check(not all(late), "none was finished at exit")
+    return f"{EXIT_RUNS} runs, the longest {max(times):.2f} s, {sum(late)} not finished by then"
 
 
 def kernels_that_still_run_at_exit_are_counted_as_unfinished():
-    result = run("threads_at_exit", "threads=2", "launches=900", script="kernel exit_kernel duration=20s\nqueue_depth 100000\n").says(0)
+    result = run("threads_at_exit", "first=1", "threads=2", "launches=900",
+                 script="kernel exit_kernel duration=20s\nqueue_depth 100000\n").says(0)
     trace = result.trace().sound()
-    launched = len(trace.calls("cudaLaunchKernel"))
+    launched = [row["correlation"] for row in trace.calls("cudaLaunchKernel") if not row["flags"] & FAILED]
     unfinished = [row for row in trace["run"] if row["flags"] & TIME_INVALID]
-    check(unfinished, f"{launched} launches, {len(trace['run'])} kernels, none unfinished")
+    check(unfinished, f"{len(launched)} launches, {len(trace['run'])} kernels, none unfinished")
     equal(trace.losses["unfinished"] + trace.losses["time_invalid"], len(unfinished), "counted")
     known = {row["correlation"] for row in trace["run"]}
-    # all but those launched while CUPTI was being started
-    check(len(known) >= launched * 0.8, f"{launched} launches, {len(known)} told of")
-    return f"{len(unfinished)} of {launched} launches"
+    # of each of the two threads the launch that was under way at the exit may come too late for its id or for the last flush
+    never = [correlation for correlation in launched if correlation not in known]
+    check(len(launched) >= 900 and len(never) <= 2, f"{len(launched)} launches, never told of: {never}")
+    return f"{len(unfinished)} of {len(launched)} launches"
 
 
 def many_short_threads_are_all_there():

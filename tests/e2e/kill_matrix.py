@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from lib import (APPS, BUILD, HOOKED, Result, check, device_rows, device_truth, environment, equal, folder, in_pairs, same_calls)
+from lib import (APPS, BUILD, HOOKED, WAITING, Result, check, device_rows, device_truth, environment, equal, folder, in_pairs, same_calls)
 
 LOSS_NS = 1_000_000_000
 SIGNALS = tuple(getattr(signal, "SIG" + name) for name in "KILL TERM INT HUP QUIT ABRT SEGV BUS".split())
@@ -117,18 +117,22 @@ def compare(result, truth, at):
     return Outcome(kind, calls, host_loss(trace, truth, at), device_loss(trace, truth, at))
 
 
-def examine(result, at):
+def examine(result, at, waited_s):
+    """`waited_s`: for how long the machine kept a thread waiting while the program ran."""
     outcome = compare(result, result.truth(), at)
     for what, loss in (("call", outcome.host_loss), ("operation of the device", outcome.device_loss)):
-        check(loss <= LOSS_NS, f"a {what} is missing that ended {loss / 1e9:.2f} s before the kill")
+        check(loss <= LOSS_NS + 1e9 * waited_s, f"a {what} is missing that ended {loss / 1e9:.2f} s before the kill; kept waiting for"
+              f" {waited_s:.2f} s")
     return outcome
 
 
 def execute(item):
+    began = time.monotonic()
     try:
         result, at = kill(item)
+        waited_s = WAITING.since(began)
         equal(result.err, "", "stderr")
-        outcome = examine(result, at)
+        outcome = examine(result, at, waited_s)
         check(result.status in (-item.signal, 0 if item.moment == ENDS else -item.signal), f"status {result.status}")
         check(outcome.outcome != "complete" or item.moment == ENDS, "a killed program has a complete trace")
     except AssertionError as error:

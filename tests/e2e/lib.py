@@ -14,6 +14,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -24,6 +26,11 @@ CUPTI = SIM / "libcupti.so.13"
 TMP = pathlib.Path(os.environ.get("TEST_TMP") or tempfile.mkdtemp(prefix="boundshim-e2e-"))
 LIMIT_S = 60
 KILLED = -signal.SIGKILL
+
+# A shell that starts us in the background has told us to ignore these, and what we start would inherit that.
+for number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def skip(reason):
@@ -258,6 +265,46 @@ def as_alone(result, alone):
     equal(result.out, alone.out, "stdout")
     equal(strip(result.err), strip(alone.err), "the program's stderr")
     return result
+
+
+# --- a busy machine ------------------------------------------------------------------------------
+
+class Waiting:
+    """How long the machine keeps a thread waiting that sleeps 20 ms and writes a byte, again and again: near nothing on one that has a
+    core to spare. What others promise to do in time cannot be had sooner; what they do is held to the truth all the same."""
+
+    NAP_S = 0.02
+
+    def __init__(self):
+        self.naps, self.began = [], time.monotonic()
+        threading.Thread(target=self.watch, daemon=True).start()
+
+    def watch(self):
+        path = TMP / f"waiting-{os.getpid()}"
+        while TMP.exists():
+            self.began = time.monotonic()
+            time.sleep(self.NAP_S)
+            try:
+                path.write_bytes(b"x")
+                path.unlink()
+            except OSError:
+                pass  # a test has closed the folder
+            self.naps.append((time.monotonic(), self.late()))
+
+    def late(self):
+        return max(0, time.monotonic() - self.began - self.NAP_S)
+
+    def since(self, began):
+        """Seconds in all since that moment of time.monotonic(), the wait under way included."""
+        total = self.late()
+        for ended, late in reversed(self.naps):
+            if ended < began:
+                break
+            total += late
+        return total
+
+
+WAITING = Waiting()
 
 
 # --- what the shim knows -----------------------------------------------------------------------

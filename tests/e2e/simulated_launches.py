@@ -180,7 +180,8 @@ def a_step_of_the_clock_is_in_the_readings_and_taken_out():
         result = run("launch_loop", "steps=100000", "sync=1", "wait=30", "quiet=1", virtual=True, script=f"clock_step 2s {step}ns\n",
                      env={"SIM_TRUTH": None, "BOUNDSHIM_COUNTERS": "off"}).says(0)
         trace = result.trace().sound()
-        rows = sorted(trace["clock"], key=lambda row: row["host"])
+        # a writer that looks before CUPTI is on reads the host's clocks alone
+        rows = sorted((row for row in trace["clock"] if row["device"]), key=lambda row: row["host"])
         offsets = [(row["realtime"] - row["host"], row["device"] - row["host"]) for row in rows]
         for which, what in ((0, "CLOCK_REALTIME"), (1, "the device's clock")):
             moves = [b[which] - a[which] for a, b in zip(offsets, offsets[1:]) if abs(b[which] - a[which]) > 1_000_000]

@@ -3,8 +3,9 @@
 does not notice. Settings that are not understood are said."""
 import subprocess
 import sys
+import time
 
-from lib import (APPS, as_alone, check, environment, equal, folder, main, need_sim, run)
+from lib import (APPS, WAITING, as_alone, check, environment, equal, folder, main, need_sim, run)
 
 need_sim("launch_loop", "static_like")
 LOOP = ("steps=150", "sync=1", "wait=10000", "kernels=1")  # about 1.6 s
@@ -12,7 +13,10 @@ ALONE = run("launch_loop", *LOOP, preload=False)
 
 
 def window(**env):
+    """(trace, launches made, for how many ns the machine kept a thread waiting)"""
+    began = time.monotonic()
     result = as_alone(run("launch_loop", *LOOP, env={f"BOUNDSHIM_{k}": v for k, v in env.items()}), ALONE).says(0)
+    waited = 1e9 * WAITING.since(began)
     trace, truth = result.trace().sound(), result.truth()
     if trace.meta["end.reason"] == "duration":
         calls = [(row["call"], row.get("value")) for row in truth.cupti]
@@ -24,35 +28,41 @@ def window(**env):
                 still[row["domain"], row["cbid"]] = row["enable"]
         equal([key for key, enabled in still.items() if enabled], [], "callbacks still on at the end")
     made = [c for c in truth.calls if c["api"] == "cudaLaunchKernel"]
-    return trace, made
+    return trace, made, waited
+
+
+def a_part(kept, made, most, waited):
+    """Some are in the window and some are not; on a busy machine the one or the other may fill it."""
+    check(10 < len(kept) < len(made) * most or waited > 200e6, f"{len(kept)} of {len(made)} launches")
+    check(0 < len(kept) <= len(made), f"{len(kept)} of {len(made)} launches")
 
 
 def a_duration_ends_the_recording_in_time():
-    trace, made = window(DURATION_S=0.5)
+    trace, made, waited = window(DURATION_S=0.5)
     equal(trace.meta["end.reason"], "duration", "end.reason")
     kept = trace.calls("cudaLaunchKernel")
-    check(10 < len(kept) < len(made) * 0.7, f"{len(kept)} of {len(made)} launches")
+    a_part(kept, made, 0.7, waited)
     last = max(row["begin"] for row in kept) + trace.realtime_offset()
-    check(abs(last - made[0]["begin"] - 0.55e9) < 0.4e9, f"the last launch is {(last - made[0]['begin']) / 1e9:.2f} s in")
+    check(0.15e9 - waited < last - made[0]["begin"] < 0.95e9 + waited, f"the last launch is {(last - made[0]['begin']) / 1e9:.2f} s in")
     equal([row for row in trace["run"] if row["flags"]], [], "kernels without times")
     check(len(kept) - 1 <= len(trace["run"]) <= len(kept), f"{len(kept)} launches, {len(trace['run'])} kernels")
 
 
 def a_delay_begins_the_recording_later():
-    trace, made = window(DELAY_S=0.6)
+    trace, made, waited = window(DELAY_S=0.6)
     kept = trace.calls("cudaLaunchKernel")
-    check(10 < len(kept) < len(made) * 0.8, f"{len(kept)} of {len(made)} launches")
+    a_part(kept, made, 0.8, waited)
     first = min(row["begin"] for row in kept) + trace.realtime_offset()
-    check(0.55e9 < first - made[0]["begin"] < 1.2e9, f"the first launch is {(first - made[0]['begin']) / 1e9:.2f} s in")
+    check(0.55e9 < first - made[0]["begin"] < 1.2e9 + waited, f"the first launch is {(first - made[0]['begin']) / 1e9:.2f} s in")
     equal(trace.meta["cupti.state"], "on", "cupti.state")
     check(len(trace["run"]) >= len(kept) - 2, f"{len(kept)} launches, {len(trace['run'])} kernels")
     equal(trace.meta["end.reason"], "exit", "end.reason")
 
 
 def both_make_a_window():
-    trace, made = window(DELAY_S=0.3, DURATION_S=0.5)
+    trace, made, waited = window(DELAY_S=0.3, DURATION_S=0.5)
     kept = trace.calls("cudaLaunchKernel")
-    check(10 < len(kept) < len(made) * 0.6, f"{len(kept)} of {len(made)} launches")
+    a_part(kept, made, 0.6, waited)
     equal(trace.meta["end.reason"], "duration", "end.reason")
 
 

@@ -566,9 +566,13 @@ EXPORTED(cuptiPmSamplingStop)
 CUptiResult cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params *p)
 {
 	ENTER(enter_target, cuptiPmSamplingStop, CUpti_PmSampling_Stop_Params);
+	static _Atomic bool stopped;
+
 	OBJECT(cuptiPmSamplingStop);
 	if (!o->running)
 		return told("cuptiPmSamplingStop", o->device, CUPTI_ERROR_INVALID_OPERATION);
+	if (!atomic_exchange(&stopped, true))
+		cupti_core()->clock->work(cupti_core()->cupti->pm_late_stop_ns);
 	o->stopped_ns = cupti_core()->clock->now();
 	o->running = false;
 	return told_at(o->stopped_ns, "cuptiPmSamplingStop", o->device, CUPTI_SUCCESS);

@@ -386,6 +386,7 @@ static const struct {
 	{"cupti_delay", &script.cupti.delay_ns},
 	{"pm_writeback", &script.cupti.pm_writeback_ns},
 	{"pm_call_cost", &script.cupti.pm_call_ns},
+	{"pm_late_stop", &script.cupti.pm_late_stop_ns},
 	{"pm_decode_cost", &script.cupti.pm_decode_ns},
 	{"pm_decode_most", &script.cupti.pm_decode_most},
 	{"pm_image_most", &script.cupti.pm_image_most},

@@ -157,11 +157,12 @@ struct sim_cupti_script {
 	float pm_idle[SIM_COUNTERS]; /* counted beside whatever the kernels do */
 	double pm_noise;
 	uint64_t pm_writeback_ns;
-	bool pm_no_statics;      /* nothing is destroyed at exit */
-	uint64_t pm_call_ns;     /* CPU time of the calls that set up and end */
-	uint64_t pm_decode_ns;   /* CPU time for each sample */
-	uint64_t pm_decode_most; /* samples that one call decodes; 0: all */
-	uint64_t pm_image_most;  /* samples that an image holds, however large it is; 0: by its size
+	bool pm_no_statics;       /* nothing is destroyed at exit */
+	uint64_t pm_call_ns;      /* CPU time of the calls that set up and end */
+	uint64_t pm_decode_ns;    /* CPU time for each sample */
+	uint64_t pm_late_stop_ns; /* the first stop takes so long to come into force */
+	uint64_t pm_decode_most;  /* samples that one call decodes; 0: all */
+	uint64_t pm_image_most; /* samples that an image holds, however large it is; 0: by its size
 				  */
 	uint64_t pm_record_bytes; /* of one sample in the hardware buffer */
 };

@@ -152,6 +152,25 @@ static void it_never_goes_back_and_never_wraps(void **state)
 	}
 }
 
+/* CUPTI came on after the first reading: what ran before the second one is told by that one alone. */
+static void a_reading_without_the_device_is_none(void **state)
+{
+	struct clock_row rows[] = {{0, 4 * SECOND, 0, 2},
+				   {DEVICE, 5 * SECOND, 0, 1},
+				   {0, 5 * SECOND + 1000, 900, 2},
+				   {DEVICE + SECOND, 6 * SECOND, 0, 2}};
+	struct clock clock;
+
+	(void)state;
+	assert_int_equal(convert(rows, 4, DEVICE - 98), 5 * SECOND - 98);
+	assert_int_equal(convert(rows, 4, DEVICE + SECOND / 2), 5 * SECOND + SECOND / 2);
+	assert_int_equal(convert(rows, 2, DEVICE + 3 * SECOND), 8 * SECOND);
+	assert_int_equal(convert(rows, 1, DEVICE), DEVICE);
+	assert_int_equal(clock_init(&clock, rows, 4), 0);
+	assert_int_equal(clock.error_ns, 0);
+	clock_fini(&clock);
+}
+
 static void without_readings_times_stay(void **state)
 {
 	(void)state;
@@ -167,6 +186,7 @@ int main(void)
 		cmocka_unit_test(a_step_back_takes_the_later_reading),
 		cmocka_unit_test(another_clock_goes_by_its_own_readings),
 		cmocka_unit_test(a_reading_during_the_change_belongs_to_one_clock),
+		cmocka_unit_test(a_reading_without_the_device_is_none),
 		cmocka_unit_test(it_never_goes_back_and_never_wraps),
 		cmocka_unit_test(without_readings_times_stay),
 	};

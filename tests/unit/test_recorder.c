@@ -1,11 +1,12 @@
 /* From hooks and callbacks to records: what a call leaves in the ring, calls inside calls,
- * silences, ranges, a full ring. */
+ * silences, ranges, a full ring, a thread too many. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -209,12 +210,17 @@ static void a_silence_is_explained_once(void **state)
 	assert_null(take_any());
 }
 
-static uint32_t lost(void)
+static uint32_t lost_to(enum bst_enum cause)
 {
 	uint32_t losses[BST_CAUSE_COUNT];
 
 	loss_read(losses);
-	return losses[BST_ENUM_LOSS_RING_FULL - 1];
+	return losses[cause - 1];
+}
+
+static uint32_t lost(void)
+{
+	return lost_to(BST_ENUM_LOSS_RING_FULL);
 }
 
 static void what_a_full_ring_loses_is_counted_and_placed(void **state)
@@ -384,6 +390,67 @@ static void nothing_is_recorded_when_tracing_is_off(void **state)
 	assert_null(take());
 }
 
+static void *attach(void *unused)
+{
+	(void)unused;
+	return thread_self();
+}
+
+/* In a thread without a slot: what is lost after each of five steps. */
+static void *lose_each_record_once(void *data)
+{
+	struct shape shape = {0};
+	struct library_call library, inner;
+	struct call_result result = {0};
+	struct call call;
+	uint32_t *counts = data;
+
+	if (thread_self())
+		return NULL;
+	assert_true(recorder_begin(&call, LAUNCH));
+	assert_false(is_recorded(LAUNCH));
+	assert_int_equal(recorder_driver_begin(DRIVER_LAUNCH, false, 1), 0);
+	assert_int_equal(recorder_driver_begin(DRIVER_LAUNCH, true, 2), 0);
+	recorder_end(&call, &result);
+	*counts++ = lost_to(BST_ENUM_LOSS_THREAD_LIMIT);
+	assert_true(recorder_begin(&call, API_cudaMemcpy));
+	recorder_driver_begin(DRIVER_LAUNCH, true, 3);
+	recorder_driver_begin(DRIVER_LAUNCH, true, 4);
+	recorder_end(&call, &result);
+	*counts++ = lost_to(BST_ENUM_LOSS_THREAD_LIMIT);
+	recorder_driver_begin(DRIVER_LAUNCH, true, 5);
+	*counts++ = lost_to(BST_ENUM_LOSS_THREAD_LIMIT);
+	recorder_range(&(struct range_event){.kind = BST_ENUM_RANGE_KIND_PUSH});
+	recorder_node(&(struct node_event){.kind = BST_ENUM_NODE_KIND_CREATED});
+	*counts++ = lost_to(BST_ENUM_LOSS_THREAD_LIMIT);
+	assert_true(recorder_library_begin(&library, API_cublasGemmEx));
+	shape.flags = BST_ENUM_SHAPE_FLAG_FLOPS;
+	recorder_library_enter(&library, &shape, 0);
+	assert_false(recorder_library_begin(&inner, API_cublasGemmEx));
+	recorder_library_end(&library, 0);
+	*counts++ = lost_to(BST_ENUM_LOSS_THREAD_LIMIT);
+	return data;
+}
+
+static void what_a_thread_too_many_does_is_lost_once(void **state)
+{
+	static const uint32_t wanted[] = {1, 3, 4, 6, 7};
+	uint32_t counts[5] = {0};
+	pthread_t thread;
+	void *done;
+
+	(void)state;
+	for (unsigned i = 1; i < THREAD_LIMIT; i++) {
+		assert_int_equal(pthread_create(&thread, NULL, attach, NULL), 0);
+		pthread_join(thread, NULL);
+	}
+	assert_int_equal(pthread_create(&thread, NULL, lose_each_record_once, counts), 0);
+	pthread_join(thread, &done);
+	assert_ptr_equal(done, counts);
+	assert_memory_equal(counts, wanted, sizeof(wanted));
+	assert_null(take());
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
@@ -403,6 +470,7 @@ int main(void)
 		TEST(nodes_carry_the_range_in_force),
 		TEST(a_node_names_the_call_that_made_it),
 		TEST(a_call_left_by_longjmp_is_forgotten),
+		TEST(what_a_thread_too_many_does_is_lost_once),
 		TEST(nothing_is_recorded_when_tracing_is_off),
 	};
 
