@@ -18,14 +18,22 @@
 #define KERNEL_BUCKETS (2u * NAMES_LIMIT) /* as many kernels as names; touched as used */
 #define KERNEL_LIMIT (KERNEL_BUCKETS / 2)
 
-struct handle_entry {
-	uint64_t handle; /* 0 = free */
+#define OPERAND_BUCKETS (1u << 17)
+#define OPERAND_LIMIT (OPERAND_BUCKETS / 2 - 1) /* an id has two bytes */
+
+struct word_entry {
+	uint64_t word; /* 0 = free */
 	uint32_t id;
 };
 
+/* Ids of words, by open addressing. */
+struct words {
+	struct word_entry *entry;
+	uint32_t count;
+};
+
 static struct output *out;
-static struct handle_entry *handles;
-static uint32_t handle_count;
+static struct words handles, operands;
 static uint32_t *kernel_bucket;   /* id, 0 = free */
 static struct kernel_key *kernel; /* by id */
 static uint32_t kernel_count;
@@ -44,12 +52,13 @@ static void *map(size_t bytes)
 int encode_init(struct output *output)
 {
 	out = output;
-	handles = map(HANDLE_BUCKETS * sizeof(*handles));
+	handles = (struct words){.entry = map(HANDLE_BUCKETS * sizeof(struct word_entry))};
+	operands = (struct words){.entry = map(OPERAND_BUCKETS * sizeof(struct word_entry))};
 	kernel_bucket = map(KERNEL_BUCKETS * sizeof(*kernel_bucket));
 	kernel = map((KERNEL_LIMIT + 1) * sizeof(*kernel));
-	handle_count = kernel_count = names_written = shapes_written = 0;
+	kernel_count = names_written = shapes_written = 0;
 	memset(api_seen, 0, sizeof(api_seen));
-	return handles && kernel_bucket && kernel ? 0 : -1;
+	return handles.entry && operands.entry && kernel_bucket && kernel ? 0 : -1;
 }
 
 /* Multiplicative hashing by the golden ratio (Knuth, TAOCP 3, 6.4). */
@@ -58,26 +67,50 @@ static uint32_t mix(uint64_t x)
 	return (uint32_t)(x * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
+/* The entry that has the word, or the free one where it belongs: less than half of them are taken. */
+static struct word_entry *find_word(const struct words *words, uint32_t buckets, uint64_t word)
+{
+	for (uint32_t at = mix(word);; at++) {
+		struct word_entry *e = &words->entry[at % buckets];
+
+		if (e->word == word || e->word == 0)
+			return e;
+	}
+}
+
 uint32_t encode_handle(uint64_t handle)
 {
-	struct handle_entry *e;
+	struct word_entry *e;
 
 	if (handle == 0)
 		return 0;
-	for (uint32_t at = mix(handle);; at++) {
-		e = &handles[at % HANDLE_BUCKETS];
-		if (e->handle == handle)
-			return e->id;
-		if (e->handle == 0)
-			break;
-	}
-	if (handle_count == HANDLE_LIMIT) {
+	e = find_word(&handles, HANDLE_BUCKETS, handle);
+	if (e->id)
+		return e->id;
+	if (handles.count == HANDLE_LIMIT) {
 		loss_add(BST_ENUM_LOSS_DICTIONARY_FULL, 1);
 		return 0;
 	}
-	e->handle = handle;
-	e->id = ++handle_count;
+	*e = (struct word_entry){handle, ++handles.count};
 	output_add_numbers(out, BST_TABLE_HANDLE, (uint64_t[]){e->id, handle});
+	return e->id;
+}
+
+/* The address itself stays here: that it is the same one again is all that the trace says. */
+static uint32_t encode_operand(uint64_t address)
+{
+	struct word_entry *e;
+
+	if (address == 0)
+		return 0;
+	e = find_word(&operands, OPERAND_BUCKETS, address);
+	if (e->id || operands.count > OPERAND_LIMIT)
+		return e->id;
+	if (operands.count++ == OPERAND_LIMIT) {
+		output_meta(out, "library.operands", "more addresses than have a number");
+		return 0;
+	}
+	*e = (struct word_entry){address, operands.count};
 	return e->id;
 }
 
@@ -249,7 +282,9 @@ static void encode_library(const struct thread *t, const struct record *r)
 	announce_api(r->api);
 	output_add_numbers(out, BST_TABLE_LIBRARY,
 			   (uint64_t[]){t->id, r->api, r->begin_ns, r->u.library.duration_ns,
-					r->u.library.shape, r->u.library.result, r->flags});
+					r->u.library.shape, r->u.library.result, r->flags,
+					encode_operand(r->u.library.operand[0]),
+					encode_operand(r->u.library.operand[1])});
 }
 
 void encode_record(struct thread *t, const struct record *r)

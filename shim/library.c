@@ -99,8 +99,11 @@ static int trans_of_letter(char letter)
 	}
 }
 
-/* How the arguments of each family become a shape: statements over its parameters, `shape` and
- * `caller`. */
+/* Where the two operands lie. Lists of pointers may lie on the device, and change with each call. */
+#define OPERANDS(first, second) (call.operand[0] = (first), call.operand[1] = (second))
+
+/* How the arguments of each family become a shape: statements over its parameters, `call`, `shape`
+ * and `caller`. */
 
 #define READ_GEMM(count, scalar, a_, b_, c_, compute_)                                             \
 	cublas_gemm(&shape,                                                                        \
@@ -108,11 +111,13 @@ static int trans_of_letter(char letter)
 					  scalars(alpha, beta, scalar), a_, b_, c_, compute_})
 
 #define GEMM_READ(TYPE)                                                                            \
+	OPERANDS(a, b);                                                                            \
 	READ_GEMM(1, TYPE_OF(TYPE), one(TYPE_OF(TYPE), lda), one(TYPE_OF(TYPE), ldb),              \
 		  one(TYPE_OF(TYPE), ldc), 0)
 
 /* Scalars by value, and no handle to ask: they are looked at here. Returns nothing. */
 #define GEMM_V1_READ(TYPE)                                                                         \
+	OPERANDS(a, b);                                                                            \
 	returns = false;                                                                           \
 	shape_of_gemm(&shape,                                                                      \
 		      &(struct gemm){BST_ENUM_LIBRARY_CUBLAS, compute_of_v1(TYPE_OF(TYPE)),        \
@@ -123,18 +128,22 @@ static int trans_of_letter(char letter)
 				     scalar_at(&beta, TYPE_OF(TYPE))})
 
 #define GEMM_TYPED_READ(TYPE)                                                                      \
+	OPERANDS(a, b);                                                                            \
 	READ_GEMM(1, TYPE_OF(TYPE), one(CUDA(atype), lda), one(CUDA(btype), ldb),                  \
 		  one(CUDA(ctype), ldc), 0)
 
 #define GEMM_EX_READ(TYPE)                                                                         \
+	OPERANDS(a, b);                                                                            \
 	READ_GEMM(1, cublas_scalar_type(compute, CUDA(atype)), one(CUDA(atype), lda),              \
 		  one(CUDA(btype), ldb), one(CUDA(ctype), ldc), compute)
 
 #define GEMM_STRIDED_READ(TYPE)                                                                    \
+	OPERANDS(a, b);                                                                            \
 	READ_GEMM(count, TYPE_OF(TYPE), many(TYPE_OF(TYPE), lda, stride_a),                        \
 		  many(TYPE_OF(TYPE), ldb, stride_b), many(TYPE_OF(TYPE), ldc, stride_c), 0)
 
 #define GEMM_STRIDED_EX_READ(TYPE)                                                                 \
+	OPERANDS(a, b);                                                                            \
 	READ_GEMM(count, cublas_scalar_type(compute, CUDA(atype)),                                 \
 		  many(CUDA(atype), lda, stride_a), many(CUDA(btype), ldb, stride_b),              \
 		  many(CUDA(ctype), ldc, stride_c), compute)
@@ -176,6 +185,7 @@ static int trans_of_letter(char letter)
 						  scalars(alpha, beta, scalar), a_, x_, y_})
 
 #define GEMV_READ(TYPE)                                                                            \
+	OPERANDS(a, x);                                                                            \
 	READ_GEMV(1, GEMV_S_##TYPE, one(GEMV_A_##TYPE, lda), one(GEMV_A_##TYPE, 0),                \
 		  one(GEMV_Y_##TYPE, 0))
 
@@ -184,6 +194,7 @@ static int trans_of_letter(char letter)
 		  listed(GEMV_Y_##TYPE))
 
 #define GEMV_STRIDED_READ(TYPE)                                                                    \
+	OPERANDS(a, x);                                                                            \
 	READ_GEMV(count, GEMV_S_##TYPE, many(GEMV_A_##TYPE, lda, stride_a),                        \
 		  many(GEMV_A_##TYPE, 0, stride_x), many(GEMV_Y_##TYPE, 0, stride_y))
 
@@ -238,6 +249,7 @@ static int trans_of_letter(char letter)
 		   scalars(alpha, NULL, TYPE_OF(TYPE)))
 
 #define LT_MATMUL_READ(TYPE)                                                                       \
+	OPERANDS(a, b);                                                                            \
 	cublaslt_matmul(&shape, &(struct lt_matmul){caller, desc, alpha, beta, c, a_desc, b_desc,  \
 						    c_desc, d_desc})
 
@@ -246,16 +258,26 @@ static int trans_of_letter(char letter)
 		   &(struct cudnn_conv){caller, BST_ENUM_OPERATION_CONV_##OPERATION, x_desc,       \
 					w_desc, y_desc, desc, beta_, alpha2_, z_, bias_})
 
-#define CONV_FORWARD_READ(TYPE) READ_CONV(FORWARD, beta, NULL, NULL, NULL)
-#define CONV_FUSED_READ(TYPE) READ_CONV(FORWARD, NULL, alpha2, z_desc, bias_desc)
-#define CONV_BACKWARD_DATA_READ(TYPE) READ_CONV(BACKWARD_DATA, beta, NULL, NULL, NULL)
+#define CONV_FORWARD_READ(TYPE)                                                                    \
+	OPERANDS(w, x);                                                                            \
+	READ_CONV(FORWARD, beta, NULL, NULL, NULL)
+#define CONV_FUSED_READ(TYPE)                                                                      \
+	OPERANDS(w, x);                                                                            \
+	READ_CONV(FORWARD, NULL, alpha2, z_desc, bias_desc)
+#define CONV_BACKWARD_DATA_READ(TYPE)                                                              \
+	OPERANDS(w, dy);                                                                           \
+	READ_CONV(BACKWARD_DATA, beta, NULL, NULL, NULL)
 #define CONV_BACKWARD_FILTER_READ(TYPE) READ_CONV(BACKWARD_FILTER, beta, NULL, NULL, NULL)
 
 #define READ_RNN(OPERATION)                                                                        \
 	cudnn_rnn(&shape, BST_ENUM_OPERATION_RNN_##OPERATION, caller, desc, x_desc, weight_bytes)
 
-#define RNN_FORWARD_READ(TYPE) READ_RNN(FORWARD)
-#define RNN_BACKWARD_DATA_READ(TYPE) READ_RNN(BACKWARD_DATA)
+#define RNN_FORWARD_READ(TYPE)                                                                     \
+	OPERANDS(weights, x);                                                                      \
+	READ_RNN(FORWARD)
+#define RNN_BACKWARD_DATA_READ(TYPE)                                                               \
+	OPERANDS(weights, dy);                                                                     \
+	READ_RNN(BACKWARD_DATA)
 #define RNN_BACKWARD_WEIGHTS_READ(TYPE) READ_RNN(BACKWARD_WEIGHTS)
 
 /* Inside a group nothing starts yet: what starts at its end is the sum. */

@@ -52,6 +52,7 @@ struct record {
 			uint64_t duration_ns;
 			uint32_t shape; /* id of shapes.h */
 			uint32_t result;
+			uint64_t operand[2]; /* addresses, 0 = none that is known */
 		} library;
 		struct {
 			uint64_t count;

@@ -200,6 +200,7 @@ bool recorder_library_begin(struct library_call *call, uint16_t api)
 	if (outer && outer->known)
 		return false;
 	call->api = api;
+	call->operand[0] = call->operand[1] = NULL;
 	call->entry_ns = t && due_for_sample(&t->hook) ? host_now() : 0;
 	call->thread = t;
 	return true;
@@ -229,7 +230,9 @@ void recorder_library_end(struct library_call *call, int result)
 		.begin_ns = call->begin_ns,
 		.u.library = {.duration_ns = end_ns - call->begin_ns,
 			      .shape = call->shape,
-			      .result = (uint32_t)result},
+			      .result = (uint32_t)result,
+			      .operand = {(uintptr_t)call->operand[0],
+					  (uintptr_t)call->operand[1]}},
 	};
 
 	*innermost_library(t) = call->outer;

@@ -28,6 +28,7 @@ void recorder_end(struct call *call, const struct call_result *result);
  * A call into a math library begins. False: not recorded (tracing is off, or it is made from inside another whose work is known),
  * and then neither of the others must be called. recorder_library_enter when the shape is read, right before the real function:
  * device operations and graph nodes up to recorder_library_end belong to it. `flags`: BST_ENUM_LIBRARY_FLAG_DEFERRED or 0.
+ * In between, the hook may say in call->operand where the operands lie.
  */
 bool recorder_library_begin(struct library_call *call, uint16_t api);
 void recorder_library_enter(struct library_call *call, const struct shape *shape, uint8_t flags);

@@ -31,6 +31,7 @@ struct library_call {
 	uint8_t flags;  /* BST_ENUM_LIBRARY_FLAG_* */
 	bool known;     /* what it computes is: calls inside it are part of it */
 	uint32_t shape; /* id of shapes.h */
+	const void *operand[2];
 	uint64_t begin_ns;
 	uint64_t entry_ns; /* as in struct call */
 	struct thread *thread;

@@ -1,7 +1,8 @@
 /* library_calls: every entry point of the math libraries that the shim hooks, called through the
  * dynamic linker on the stand-ins, with transposes, batches, strides, scalars on host and device.
  * Checks that each argument arrives as it was given, and prints what each call computes, worked out
- * here from the manuals: name, FLOPs, least bytes, m, n, k, batch ("-" where not to be known). */
+ * here from the manuals: name, FLOPs, least bytes, m, n, k, batch ("-" where not to be known), and
+ * where its two operands lie (0 = not said). */
 #include <cuda_runtime_api.h>
 #include <inttypes.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct call {
 	bool narrow[SIM_MATH_WORDS]; /* an int: the upper half of its word is nobody's */
 	unsigned count;
 	bool sizes_are_wide; /* the _64 twin */
+	W operand[2];
 };
 
 static void word(struct call *c, W value)
@@ -67,23 +69,34 @@ static void device(struct call *c, unsigned which)
 	word(c, 0x7f0000000000 + which * 0x10000);
 }
 
+/* The last word: of a `list` of pointers it is not told where it lies. */
+static void is_operand(struct call *c, unsigned number, bool list)
+{
+	c->operand[number] = list ? 0 : c->word[c->count - 1];
+}
+
 struct expected {
 	bool known;
 	uint64_t flops, bytes, m, n, k, batch;
 	bool no_bytes;
 };
 
-static void say(const char *name, const struct expected *x)
+static void say_of(const char *name, const struct expected *x, W a, W b)
 {
 	if (!x->known)
-		printf("%s - - - - - -\n", name);
+		printf("%s - - - - - -", name);
 	else if (x->no_bytes)
-		printf("%s %" PRIu64 " - %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", name,
+		printf("%s %" PRIu64 " - %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, name,
 		       x->flops, x->m, x->n, x->k, x->batch);
 	else
-		printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-		       "\n",
+		printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
 		       name, x->flops, x->bytes, x->m, x->n, x->k, x->batch);
+	printf(" %" PRIx64 " %" PRIx64 "\n", a, b);
+}
+
+static void say(const char *name, const struct expected *x)
+{
+	say_of(name, x, 0, 0);
 }
 
 static int make(const struct call *c, entry f)
@@ -121,7 +134,7 @@ static void call(const char *name, entry f, const struct call *c, const struct s
 	EXPECT(result, 0);
 	EXPECT(last->count, before + 1);
 	check_arrived(c, last, name);
-	say(name, x);
+	say_of(name, x, c->operand[0], c->operand[1]);
 }
 
 /* --- types -------------------------------------------------------------------------------- */
@@ -247,12 +260,14 @@ static void gemm_one(const struct gemm *g, const struct way *way, int64_t m, int
 	else
 		pointer(&c, scalar(g->scalar, true));
 	device(&c, 2);
+	is_operand(&c, 0, g->how & LISTED);
 	if (g->how & TYPED)
 		number(&c, g->a.cuda);
 	size(&c, ld_a);
 	if (g->how & STRIDED)
 		word(&c, once_a ? 0 : (W)ld_a * (way->trans_a ? m : k));
 	device(&c, 3);
+	is_operand(&c, 1, g->how & LISTED);
 	if (g->how & TYPED)
 		number(&c, g->b.cuda);
 	size(&c, ld_b);
@@ -383,17 +398,21 @@ static void old_gemms(void)
 	EXPECT((int)got[6], 13);
 	EXPECT(got[9], 0x3000);
 	EXPECT((int)got[10], 19);
-	say("cublasSgemm",
-	    &(struct expected){true, 2 * 105, 4 * (21 + 35 + 15), 3, 5, 7, 1, false});
+	say_of("cublasSgemm",
+	       &(struct expected){true, 2 * 105, 4 * (21 + 35 + 15), 3, 5, 7, 1, false}, 0x1000,
+	       0x2000);
 	cublasDgemm('C', 'N', 3, 5, 7, 2, a, 13, b, 17, 1, c, 19);
-	say("cublasDgemm",
-	    &(struct expected){true, 2 * 105, 8 * (21 + 35 + 30), 3, 5, 7, 1, false});
+	say_of("cublasDgemm",
+	       &(struct expected){true, 2 * 105, 8 * (21 + 35 + 30), 3, 5, 7, 1, false}, 0x1000,
+	       0x2000);
 	cublasCgemm('t', 'c', 3, 5, 7, (struct c32){0, 1}, a, 13, b, 17, (struct c32){0, 0}, c, 19);
-	say("cublasCgemm",
-	    &(struct expected){true, 8 * 105, 8 * (21 + 35 + 15), 3, 5, 7, 1, false});
+	say_of("cublasCgemm",
+	       &(struct expected){true, 8 * 105, 8 * (21 + 35 + 15), 3, 5, 7, 1, false}, 0x1000,
+	       0x2000);
 	cublasZgemm('N', 'N', 3, 5, 7, (struct c64){0, 1}, a, 13, b, 17, (struct c64){0, 2}, c, 19);
-	say("cublasZgemm",
-	    &(struct expected){true, 8 * 105, 16 * (21 + 35 + 30), 3, 5, 7, 1, false});
+	say_of("cublasZgemm",
+	       &(struct expected){true, 8 * 105, 16 * (21 + 35 + 30), 3, 5, 7, 1, false}, 0x1000,
+	       0x2000);
 }
 
 /* Groups: {m, n, k, count}. */
@@ -501,10 +520,12 @@ static void gemv(const char *name, entry f, bool wide, const struct gemv *g)
 		else
 			pointer(&c, scalar(g->scalar, true));
 		device(&c, 2);
+		is_operand(&c, 0, g->how & LISTED);
 		size(&c, m);
 		if (g->how & STRIDED)
 			word(&c, once ? 0 : (W)m * n);
 		device(&c, 3);
+		is_operand(&c, 1, g->how & LISTED);
 		size(&c, 1);
 		if (g->how & STRIDED)
 			word(&c, columns);
@@ -799,8 +820,10 @@ static void lt_matmul(const struct lt *l)
 	else
 		pointer(&c, scalar(l->scale, true));
 	device(&c, 2);
+	is_operand(&c, 0, false);
 	pointer(&c, lt_layout(l->a, l->trans_a ? k : m, l->trans_a ? m : k, l, false));
 	device(&c, 3);
+	is_operand(&c, 1, false);
 	pointer(&c, lt_layout(l->b, l->trans_b ? n : k, l->trans_b ? k : n, l, l->broadcast_b));
 	if (l->pointer_mode && l->pointer_mode != 4)
 		device(&c, 4);
@@ -939,7 +962,8 @@ static void convolve(const struct convolution *v, bool beta)
 				   (W)(uintptr_t)xd, 0x100, (W)(uintptr_t)wd, 0x200,
 				   (W)(uintptr_t)desc, 1, 0x300, 64,
 				   (W)(uintptr_t)scalar(scale, beta), (W)(uintptr_t)yd, 0x400},
-			  .count = 13};
+			  .count = 13,
+			  .operand = {0x200, 0x100}};
 	e.bytes = plain + (beta ? size * y : 0);
 	call("cudnnConvolutionForward", f_cudnnConvolutionForward, &c, sim_math_cudnn(), &e);
 
@@ -947,7 +971,8 @@ static void convolve(const struct convolution *v, bool beta)
 				   (W)(uintptr_t)wd, 0x100, (W)(uintptr_t)yd, 0x200,
 				   (W)(uintptr_t)desc, 1, 0x300, 64,
 				   (W)(uintptr_t)scalar(scale, beta), (W)(uintptr_t)xd, 0x400},
-			  .count = 13};
+			  .count = 13,
+			  .operand = {0x100, 0x200}};
 	e.bytes = plain + (beta ? size * x : 0);
 	call("cudnnConvolutionBackwardData", f_cudnnConvolutionBackwardData, &c, sim_math_cudnn(),
 	     &e);
@@ -966,7 +991,8 @@ static void convolve(const struct convolution *v, bool beta)
 				   (W)(uintptr_t)desc, 1, 0x300, 64,
 				   (W)(uintptr_t)scalar(scale, beta), (W)(uintptr_t)yd, 0x500,
 				   (W)(uintptr_t)bd, 0x600, 0x700, (W)(uintptr_t)yd, 0x400},
-			  .count = 18};
+			  .count = 18,
+			  .operand = {0x200, 0x100}};
 	e.bytes = plain + size * (uint64_t)v->w[0] + (beta ? size * y : 0);
 	call("cudnnConvolutionBiasActivationForward", f_cudnnConvolutionBiasActivationForward, &c,
 	     sim_math_cudnn(), &e);
@@ -1015,7 +1041,8 @@ static void recur(int cell, int layers, int directions)
 				   0xd0,
 				   0xe0,
 				   0xf0},
-			  .count = 20};
+			  .count = 20,
+			  .operand = {0xb0, 0x20}};
 	call("cudnnRNNForward", f_cudnnRNNForward, &c, sim_math_cudnn(), &e);
 	c = (struct call){.word = {(W)(uintptr_t)cudnn,
 				   (W)(uintptr_t)desc,
@@ -1039,7 +1066,8 @@ static void recur(int cell, int layers, int directions)
 				   0x11,
 				   0x12,
 				   0x13},
-			  .count = 22};
+			  .count = 22,
+			  .operand = {0xe0, 0x40}};
 	call("cudnnRNNBackwardData_v8", f_cudnnRNNBackwardData_v8, &c, sim_math_cudnn(), &e);
 	c = (struct call){.word = {(W)(uintptr_t)cudnn, (W)(uintptr_t)desc, 0, 0x10,
 				   (W)(uintptr_t)data, 0x20, 0x30, 0x40, 0x50, 0x60, 4 * weights,
@@ -1426,13 +1454,14 @@ static void odd_calls(void)
 	for (int i = 0; i < 8; i++)
 		word(&c, i % 2 || i == 0 || i == 5 ? 8 : 0x10);
 	EXPECT(make(&c, f_cublasSgemm_v2), 1);
-	say("cublasSgemm_v2", &(struct expected){true, 2 * 512, 4 * 192, 8, 8, 8, 1, false});
+	say_of("cublasSgemm_v2", &(struct expected){true, 2 * 512, 4 * 192, 8, 8, 8, 1, false}, 8,
+	       8);
 	/* a negative size: of that nothing is known */
 	CHECK(cublasSetPointerMode_v2(handle, 1));
 	c.word[0] = (W)(uintptr_t)handle;
 	c.word[3] = (uint32_t)-1;
 	EXPECT(make(&c, f_cublasSgemm_v2), 0);
-	say("cublasSgemm_v2", &(struct expected){0});
+	say_of("cublasSgemm_v2", &(struct expected){0}, 8, 8);
 }
 
 int main(int argc, char **argv)

@@ -139,7 +139,7 @@ static void add_shapes(struct trace_builder *b, struct run *run, uint64_t thread
 		run[i].kind = ++count % 2 ? 0 : 3;
 		add_row(b, BST_TABLE_LIBRARY,
 			(uint64_t[]){thread, api, run[i].begin_ns - 6 * US, 4 * US,
-				     run[i].kind ? 2 : 1, 0, 0});
+				     run[i].kind ? 2 : 1, 0, 0, 0, 0});
 	}
 }
 

@@ -458,7 +458,7 @@ static void a_trace_is_read_in_chunks_of_any_size(void **state)
 								0, BST_ENUM_CALL_FLAG_DRIVER, 0});
 			builder_call(&b, &(struct builder_call){thread, api, at + 900, 50, id + 2,
 								0, BST_ENUM_CALL_FLAG_DRIVER, 0});
-			add_row(&b, BST_TABLE_LIBRARY, (uint64_t[]){thread, api, at, 500, 1, 0, 0},
+			add_row(&b, BST_TABLE_LIBRARY, (uint64_t[]){thread, api, at, 500, 1, 0, 0, 0, 0},
 				"");
 			builder_run(&b, &(struct builder_run){gemm, at + 1000, 3000, id, 1, 0, 0, 0,
 							      0});
