@@ -1,6 +1,8 @@
 /* Pauses and durations, folded at each number of layers. */
 #include "layers.h"
 
+#include "layer_operands.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,21 +185,24 @@ static bool steady(const struct track *t, const struct pause *p)
 	       (double)quiet >= PAUSE_PASSES * (double)others;
 }
 
+static void find_pause_at(const struct track *t, unsigned kernel, unsigned layers,
+			  struct pause *best)
+{
+	struct fold f = {.layers = layers};
+	struct pause p;
+
+	for (unsigned i = 0; i < t->series->sample_count; i++)
+		fold_part(t, i, 0, t->series->sample[i].count, &f);
+	p = pause_of(&f, kernel);
+	if (p.more >= PAUSE_LEAST && p.more > best->more && steady(t, &p))
+		*best = p;
+}
+
 static void find_pause(const struct track *t, unsigned kernel, struct pause *best)
 {
-	struct fold f;
-
 	for (unsigned layers = LAYERS_LEAST;
-	     layers <= LAYERS_MOST && layers * PASSES_LEAST <= t->count; layers++) {
-		struct pause p;
-
-		f = (struct fold){.layers = layers};
-		for (unsigned i = 0; i < t->series->sample_count; i++)
-			fold_part(t, i, 0, t->series->sample[i].count, &f);
-		p = pause_of(&f, kernel);
-		if (p.more >= PAUSE_LEAST && p.more > best->more && steady(t, &p))
-			*best = p;
-	}
+	     layers <= LAYERS_MOST && layers * PASSES_LEAST <= t->count; layers++)
+		find_pause_at(t, kernel, layers, best);
 }
 
 /* How durations differ from phase to phase, in their standard errors. */
@@ -379,7 +384,7 @@ static void compare_halves(const struct track *t, const struct pause *pause, uns
 	compare(sum, &a, &b);
 }
 
-static bool operands_differ(struct track *t, const struct pause *pause)
+static bool durations_differ(struct track *t, const struct pause *pause)
 {
 	struct agreement sum = {0};
 	double share = 0;
@@ -396,26 +401,49 @@ static bool operands_differ(struct track *t, const struct pause *pause)
 	       sum.cross >= ALIKE_LEAST * sqrt(sum.first * sum.second) && share >= SHARE_LEAST;
 }
 
+static bool by_pause_and_duration(struct track *t, struct layers *layers)
+{
+	struct pause pause = {0};
+
+	for (unsigned kernel = 0; kernel < t->series->kernels; kernel++) {
+		track_fill(t, t->series->host_ns, kernel);
+		compare_to(t, NEIGHBOURS);
+		find_pause(t, kernel, &pause);
+	}
+	pause.settles = pause.layers && device_pauses(t, &pause);
+	if (!pause.layers || !durations_differ(t, &pause))
+		return false;
+	*layers = (struct layers){pause.layers, pause.phase, pause.kernel, false};
+	return true;
+}
+
+/* Neighbours are whole passes: in passes of two, half of them have the pause. */
+static bool by_operands(struct track *t, struct layers *layers)
+{
+	unsigned count = layer_operands_count(t->series);
+	struct pause pause = {0};
+
+	for (unsigned kernel = 0; count && kernel < t->series->kernels; kernel++) {
+		track_fill(t, t->series->host_ns, kernel);
+		compare_to(t, (NEIGHBOURS + count - 1) / count * count);
+		find_pause_at(t, kernel, count, &pause);
+	}
+	if (count)
+		*layers = (struct layers){count, pause.phase, pause.kernel, true};
+	return count;
+}
+
 bool layers_find(const struct layer_series *s, struct layers *layers)
 {
 	struct track t = {.series = s};
-	struct pause pause = {0};
 	bool found = false;
 
 	for (unsigned i = 0; i < s->sample_count; i++)
 		t.count += s->sample[i].count;
 	t.raw = malloc((t.count + 1) * sizeof(*t.raw));
 	t.value = malloc((t.count + 1) * sizeof(*t.value));
-	for (unsigned kernel = 0; t.raw && t.value && kernel < s->kernels; kernel++) {
-		track_fill(&t, s->host_ns, kernel);
-		compare_to(&t, NEIGHBOURS);
-		find_pause(&t, kernel, &pause);
-	}
-	pause.settles = pause.layers && device_pauses(&t, &pause);
-	if (pause.layers && operands_differ(&t, &pause)) {
-		*layers = (struct layers){pause.layers, pause.phase, pause.kernel};
-		found = true;
-	}
+	if (t.raw && t.value)
+		found = by_operands(&t, layers) || by_pause_and_duration(&t, layers);
 	free(t.raw);
 	free(t.value);
 	return found;

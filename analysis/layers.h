@@ -17,14 +17,20 @@ struct layer_sample {
 	size_t count;              /* pieces */
 };
 
+/* Numbers of addresses, the same one always the same; 0 = none, or not known. */
+struct layer_operand {
+	uint16_t a, b;
+};
+
 /* What was measured at each kernel of the samples: rows by sample, piece, kernel. */
 struct layer_series {
 	struct layer_sample sample[LAYER_SAMPLES];
 	unsigned sample_count;
-	unsigned kernels;   /* in a piece */
-	uint32_t *host_ns;  /* the thread did other things than to launch before it */
-	uint32_t *run_ns;   /* kernel */
-	uint32_t *apart_ns; /* from the begin of the kernel before */
+	unsigned kernels;              /* in a piece */
+	uint32_t *host_ns;             /* the thread did other things than to launch before it */
+	uint32_t *run_ns;              /* kernel */
+	uint32_t *apart_ns;            /* from the begin of the kernel before */
+	struct layer_operand *operand; /* of the library call that launched it; NULL = of none */
 };
 
 /* A pass begins `offset` kernels into each piece whose number is `first` modulo `count`. */
@@ -32,11 +38,14 @@ struct layers {
 	unsigned count;
 	unsigned first;
 	unsigned offset;
+	bool by_operands; /* what told it */
 };
 
 /*
- * True if the pieces are layers, and passes have *layers of them. Two things must say so that have
- * nothing to do with each other, in the first and in the second half of the samples:
+ * True if the pieces are layers, and passes have *layers of them. Operands say so by themselves
+ * (layer_operands.h); a pass then begins where the host pauses, if it pauses once in a pass, else
+ * with the first piece of a run. Without them, two things must say so that have nothing to do with
+ * each other, in the first and in the second half of the samples:
  *
  * - the host pauses before one piece in `count`, in nearly every pass, where it does not before the
  *   others;

@@ -14,6 +14,7 @@
 struct outside {
 	uint32_t correlation, thread;
 	uint64_t ns;
+	struct layer_operand operand;
 };
 
 struct reader {
@@ -37,6 +38,18 @@ struct thread_time {
 	uint64_t end_ns, outside_ns;
 };
 
+static struct layer_operand operand_of(const struct reader *r, const struct call *call)
+{
+	struct layer_operand operand = {0};
+	uint32_t in;
+
+	if (!r->in->library)
+		return operand;
+	in = library_at(r->in->library, call->thread, call->begin_ns);
+	library_operands_of_call(r->in->library, in, &operand.a, &operand.b);
+	return operand;
+}
+
 static bool issues(const struct call *call)
 {
 	return call->klass == BST_ENUM_CLASS_LAUNCH || call->klass == BST_ENUM_CLASS_SET;
@@ -56,8 +69,8 @@ static int take_call(struct reader *r, const struct call *call, struct thread_ti
 	if (array_reserve((void **)&r->launch, &r->launch_capacity, r->launch_count + 1,
 			  sizeof(*r->launch)))
 		return -1;
-	r->launch[r->launch_count++] =
-		(struct outside){call->correlation, call->thread, thread->outside_ns};
+	r->launch[r->launch_count++] = (struct outside){call->correlation, call->thread,
+							thread->outside_ns, operand_of(r, call)};
 	return 0;
 }
 
@@ -131,6 +144,7 @@ static int read_kernels(struct reader *r, const struct layer_sample *sample)
 			break;
 		}
 		s->host_ns[r->row] = before ? clipped(launch->ns - before->ns) : 0;
+		s->operand[r->row] = launch->operand;
 		s->apart_ns[r->row] = clipped(op->begin_ns - before_ns);
 		s->run_ns[r->row++] = clipped(op->end_ns - op->begin_ns);
 		before = launch;
@@ -152,7 +166,8 @@ int layer_series_read(const struct layer_input *input, struct layer_series *seri
 	series->host_ns = calloc(rows, sizeof(*series->host_ns));
 	series->run_ns = calloc(rows, sizeof(*series->run_ns));
 	series->apart_ns = calloc(rows, sizeof(*series->apart_ns));
-	if (!series->host_ns || !series->run_ns || !series->apart_ns)
+	series->operand = calloc(rows, sizeof(*series->operand));
+	if (!series->host_ns || !series->run_ns || !series->apart_ns || !series->operand)
 		return -1;
 	for (unsigned i = 0; !status && i < series->sample_count; i++)
 		status = read_calls(&r, &series->sample[i]) || read_kernels(&r, &series->sample[i])
@@ -167,5 +182,6 @@ void layer_series_fini(struct layer_series *series)
 	free(series->host_ns);
 	free(series->run_ns);
 	free(series->apart_ns);
+	free(series->operand);
 	*series = (struct layer_series){0};
 }

@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "layers.h"
+#include "library.h"
 #include "trace.h"
 
 /* Of all samples together, about: a sample has as many pieces as that allows. */
@@ -13,6 +14,7 @@ struct layer_input {
 	struct trace *trace;
 	const struct clock *clock;
 	unsigned device;
+	struct library *library; /* of which the calls' operands are; NULL = none */
 };
 
 /*

@@ -294,6 +294,19 @@ void library_keep_launches(struct library *l)
 	l->keeps_launches = true;
 }
 
+void library_operands_of_call(const struct library *l, uint32_t call, uint16_t *a, uint16_t *b)
+{
+	const struct library_shape *shape = library_shape_of_call(l, call);
+	bool product = shape && (shape->operation == BST_ENUM_OPERATION_GEMM ||
+				 shape->operation == BST_ENUM_OPERATION_GEMV);
+
+	*a = *b = 0;
+	if (!shape || (product && shape->batch > 1))
+		return;
+	*a = l->call[call - 1].operand[0];
+	*b = l->call[call - 1].operand[1];
+}
+
 int library_add_launch(struct library *l, uint32_t correlation, uint32_t call)
 {
 	if (!l->keeps_launches || !library_shape_of_call(l, call) ||

@@ -30,7 +30,7 @@
  * Or, without library_read, piece by piece: library_add_shape, library_add_call and
  * library_add_node for all rows of their tables, library_ready, then library_add_kernel and
  * library_add_graph_kernel in about the order of time, library_finish. One thread at a time. Memory:
- * 24 bytes for each library call of the trace, 24 for each graph node made in one, and bounded
+ * 32 bytes for each library call of the trace, 24 for each graph node made in one, and bounded
  * tables.
  */
 #ifndef LIBRARY_H
@@ -62,9 +62,10 @@ struct library_shape {
 struct library_call {
 	uint64_t begin_ns; /* host */
 	uint64_t end_ns;
-	uint32_t thread; /* any numbering, the same in library_at */
-	uint32_t shape;  /* id */
-	uint8_t flags;   /* BST_ENUM_LIBRARY_FLAG_* */
+	uint32_t thread;     /* any numbering, the same in library_at */
+	uint32_t shape;      /* id */
+	uint8_t flags;       /* BST_ENUM_LIBRARY_FLAG_* */
+	uint16_t operand[2]; /* numbers of the addresses of A and B (FORMAT.md); 0 = not known */
 };
 
 struct library_node {
@@ -106,6 +107,10 @@ uint32_t library_shape_of_node(const struct library *l, uint64_t node);
 /* What a call computes; NULL for call 0 and where the trace does not say. */
 const struct library_shape *library_shape_of_call(const struct library *l, uint32_t call);
 const struct library_shape *library_shape(const struct library *l, uint64_t id);
+/* Numbers of the addresses of A and B of a matrix product, filter and input of a convolution,
+ * weights and input of an RNN. Both 0 for call 0, where the trace does not say, and for batches of
+ * matrix products. */
+void library_operands_of_call(const struct library *l, uint32_t call, uint16_t *a, uint16_t *b);
 
 /* A kernel launched inside a call, or by a graph: of node `node`, launched with `correlation`. -1
  * without memory. */

@@ -82,6 +82,11 @@ static int take_shapes(struct reading *r)
 	return 0;
 }
 
+static uint16_t operand_number(uint64_t value)
+{
+	return value <= UINT16_MAX ? (uint16_t)value : 0;
+}
+
 static int take_library_calls(struct reading *r)
 {
 	const struct bst_rows *rows = &r->rows;
@@ -94,6 +99,8 @@ static int take_library_calls(struct reading *r)
 			.thread = thread_of(r->v, bst_value(rows, BST_LIBRARY_THREAD, i, 0)),
 			.shape = (uint32_t)bst_value(rows, BST_LIBRARY_SHAPE, i, 0),
 			.flags = (uint8_t)bst_value(rows, BST_LIBRARY_FLAGS, i, 0),
+			.operand = {operand_number(bst_value(rows, BST_LIBRARY_OPERAND_A, i, 0)),
+				    operand_number(bst_value(rows, BST_LIBRARY_OPERAND_B, i, 0))},
 		};
 
 		if (call.thread && library_add_call(r->l, &call))

@@ -199,7 +199,7 @@ static void join_layers(struct work *w, unsigned device)
 {
 	struct step_list *steps = &w->steps[device];
 	const struct device_survey *d = w->survey.device[device];
-	struct layer_input input = {&w->trace, &w->clock, device};
+	struct layer_input input = {&w->trace, &w->clock, device, w->library};
 	struct layer_series series = {.sample_count = steps->sample_count,
 				      .kernels = steps->anchor.step.kernels};
 	struct layers layers;

@@ -80,7 +80,7 @@ struct steps {
 	uint64_t high_ns;        /* 90th percentile */
 	uint64_t kernels;        /* launches in a step */
 	unsigned layers;         /* equal ones, told apart by more than kernels; 0 = not known */
-	const char *detected_by; /* "kernel sequence", "graph launch", static words */
+	const char *detected_by; /* "kernel sequence", "graph launch" ..., static words */
 	/* Medians of so many stretches of steps, equally many steps each, in order of time: how
 	 * much the steps of this run differ from one stretch to the next. */
 	unsigned batch_count;

@@ -462,7 +462,8 @@ void steps_join(const struct sequence *sequence, const struct vocabulary *v, uin
 	joined.anchor = list->anchor;
 	joined.kernels = anchor.step_kernels;
 	joined.layers = layers->count;
-	joined.detected_by = list->detected_by;
+	joined.detected_by =
+		layers->by_operands ? "kernel sequence and operands" : list->detected_by;
 	steps_fini(list);
 	*list = joined;
 }

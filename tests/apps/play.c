@@ -7,6 +7,7 @@
  *   repeat N ... end              may be nested
  *   every N ... end               what it encloses happens in every Nth round of the loop around it
  *   launch NAME STREAM [GRID]     launch_early: with programmatic stream serialization
+ *   gemm A:B STREAM               a matrix product by cuBLAS; A and B number where its operands lie
  *   h2d|d2h BYTES STREAM          pinned; pageable_h2d, pageable_d2h; d2d BYTES STREAM; peer BYTES STREAM from device 1
  *   wait_h2d BYTES                cudaMemcpy of pinned memory
  *   set BYTES STREAM
@@ -147,6 +148,41 @@ static void launch(const struct line *l, bool early)
 		CHECK(cudaLaunchKernel(app_kernel(l->a), grid, block, NULL, 0, config.stream));
 }
 
+static void *of_cublas(const char *name)
+{
+	static bool loaded;
+	void *p;
+
+	loaded = loaded || (dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_GLOBAL) &&
+			    dlopen("libcublas.so.13", RTLD_NOW | RTLD_GLOBAL));
+	p = dlsym(RTLD_DEFAULT, name);
+	if (!p) {
+		printf("play: no %s\n", name);
+		exit(2);
+	}
+	return p;
+}
+
+static void gemm(const struct line *l)
+{
+	static void *handle;
+	static const double one = 1, zero = 0;
+	int (*set_stream)(void *, void *) =
+		(int (*)(void *, void *))of_cublas("cublasSetStream_v2");
+	int (*multiply)(void *, int, int, int, int, int, const double *, const void *, int,
+			const void *, int, const double *, void *, int) =
+		(int (*)(void *, int, int, int, int, int, const double *, const void *, int,
+			 const void *, int, const double *, void *,
+			 int))of_cublas("cublasDgemm_v2");
+	char *b = strchr(l->a, ':'), *memory = memory_of(device);
+
+	if (!handle)
+		CHECK(((int (*)(void **))of_cublas("cublasCreate_v2"))(&handle));
+	CHECK(set_stream(handle, stream_of(l->stream)));
+	CHECK(multiply(handle, 1, 0, 64, 64, 64, &one, memory + 32768 * atol(l->a), 64,
+		       memory + 32768 * atol(b ? b + 1 : "0"), 64, &zero, memory + BYTES / 2, 64));
+}
+
 static void copy(const struct line *l)
 {
 	size_t bytes = (size_t)atol(l->a);
@@ -241,6 +277,8 @@ static bool issue(const struct line *l)
 {
 	if (!strncmp(l->word, "launch", 6))
 		launch(l, l->word[6] != 0);
+	else if (!strcmp(l->word, "gemm"))
+		gemm(l);
 	else if (!strcmp(l->word, "set"))
 		CHECK(cudaMemsetAsync(memory_of(device), 1, (size_t)atol(l->a),
 				      stream_of(l->stream)));

@@ -20,6 +20,17 @@ OWN = "kernel gemm duration=" + ",".join(f"{20 + us / 100:.2f}us" for us in (31,
 SAME = "kernel gemm duration=20us per_block=0\n"
 MANY = "repeat 40"  # passes, for each round
 
+
+def products(*operands, between="launch relu 0 20000;"):
+    """Matrix products of (number of A, number of B), each with what follows it."""
+    return " ".join(f"gemm {a}:{b} 0; {between}" for a, b in operands)
+
+
+# six layers, their weights at 1 to 6; the input of the first is the program's, the others' are in one buffer
+SIX = products((1, 20), *((layer, 21) for layer in range(2, 7)))
+LIBRARY = "kernel ampere_* duration=20us per_block=0\n"
+TRAINING = products((1, 20), (1, 22), (20, 22), between="") + " launch adam 0 20000;"  # forward; of its input, of its weight
+
 # (scenario, kernels of a step, least and most steps, least and most outliers)
 CASES = {
     "evaluation": (Scenario(f"repeat 30; {STEP}; work 20; end; {EVALUATION}", rounds=9), 26, (8 * 30, 9 * 30), (7, 9)),
@@ -44,6 +55,20 @@ CASES = {
                                    script=SAME), 2, (2800, 3200), (0, 330)),
     "accumulated": (Scenario("repeat 40; repeat 8; launch gemm 0 20000; launch relu 0 20000; work 5; end; launch adam 0 20000; work 20; end",
                              rounds=8, script=OWN), 17, (300, 320), (0, 8)),
+    # what the operands say: no pause, no duration
+    "operands": (Scenario(f"{MANY}; {SIX} end", rounds=8, script=LIBRARY), 12, (310, 320), (0, 2)),
+    "operands_sync": (Scenario(f"{MANY}; {SIX} sync 0; end", rounds=8, script=LIBRARY), 12, (310, 320), (0, 2)),
+    "operands_of_two": (Scenario(f"{MANY}; {products((1, 20), (2, 21))} end", rounds=8, script=LIBRARY), 4, (310, 320), (0, 2)),
+    "operands_of_encoders": (Scenario(f"{MANY}; " + "".join(products((3 * i, 20 + i % 2), (3 * i + 1, 30), (3 * i + 2, 31)) + "launch norm 0 20000;"
+                                                            for i in range(4)) + " end", rounds=8, script=LIBRARY), 28, (310, 320), (0, 2)),
+    # one weight, whatever it is multiplied with, in whichever order; also with another one behind it, and where it is trained
+    "rotating_inputs": (Scenario(f"{MANY}; {products(*((1, 20 + i) for i in range(4)))} end", rounds=8, script=LIBRARY), 2, (1250, 1280), (0, 4)),
+    "rotating_inputs_first": (Scenario(f"{MANY}; {products(*((20 + i, 1) for i in range(4)))} end", rounds=8, script=LIBRARY), 2, (1250, 1280),
+                              (0, 4)),
+    "rotating_inputs_of_two": (Scenario(f"{MANY}; " + "".join(products((1, 20 + i), (2, 30)) + "launch loss 0 32;" for i in range(4)) + " end",
+                                        rounds=8, script=LIBRARY), 5, (1250, 1280), (0, 4)),
+    "rotating_inputs_of_training": (Scenario(f"{MANY}; " + "".join(TRAINING.replace("20:", f"{40 + i}:").replace(":20", f":{40 + i}")
+                                                                   for i in range(3)) + " end", rounds=8, script=LIBRARY), 4, (940, 960), (0, 4)),
 }
 
 
@@ -75,10 +100,12 @@ def an_evaluation_is_no_part_of_the_steady_window():
 
 def a_pass_says_how_many_layers_it_has():
     """Or that this is not known."""
-    for name, layers in (("equal_layers_sync", 12), ("equal_layers_host_gap", 12), ("equal_layers_unmarked", None), ("log_every_tenth", None)):
+    for name, layers in (("equal_layers_sync", 12), ("equal_layers_host_gap", 12), ("equal_layers_unmarked", None), ("log_every_tenth", None),
+                         ("operands", 6), ("operands_of_two", 2), ("rotating_inputs", None)):
         scenario = CASES[name][0]
         device = report_of(play(f"layers-{name}", scenario).traces[0])["devices"][0]
         equal(device["steady"]["step"]["layers"], layers, name)
+        equal(device["steady"]["step"]["detected_by"], "kernel sequence" + " and operands" * (name.startswith("operands")), name)
 
 
 if __name__ == "__main__":

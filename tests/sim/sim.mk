@@ -144,6 +144,11 @@ $(SIM_APPS_OUT)/contexts: $(SIM_APPS_DIR)contexts.c $(SIM_APPS_DIR)app.c $(SIM_O
 $(SIM_APPS_OUT)/profiler: $(SIM_APPS_DIR)profiler.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcudart.so.13 $(SIM_OUT)/libcupti.so.13 | $(SIM_APPS_OUT)
 	$(SIM_CC) $(SIM_APP_FLAGS) -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) $(SIM_OUT)/libcudart.so.13 $(SIM_OUT)/libcupti.so.13 -ldl
 
+# Loads the stand-in cuBLAS if it is told to.
+$(SIM_APPS_OUT)/play: $(SIM_APPS_DIR)play.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcudart.so.13 $(SIM_MATH_LIBS) | $(SIM_APPS_OUT)
+	$(SIM_CC) $(SIM_APP_FLAGS) -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) -Wl,-rpath,'$$ORIGIN/../sim/math' \
+		$(SIM_OUT)/libcudart.so.13 -ldl
+
 # Links the stand-in math libraries too.
 $(SIM_APPS_OUT)/library_calls: $(SIM_APPS_DIR)library_calls.c $(SIM_APPS_DIR)app.c $(SIM_OUT)/libcudart.so.13 $(SIM_MATH_LIBS) | $(SIM_APPS_OUT)
 	$(SIM_CC) $(SIM_APP_FLAGS) -o $@ $< $(SIM_APPS_DIR)app.c $(SIM_RPATH) -Wl,-rpath,'$$ORIGIN/../sim/math' \

@@ -1,4 +1,4 @@
-/* Layers told from the pauses before them and the durations of their kernels. */
+/* Layers told from where their operands lie, or from the pauses before them and the durations of their kernels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +25,9 @@ struct loop {
 	uint32_t noise_ns;    /* of everything */
 	bool irregular;       /* pauses come at random, as often */
 	size_t pieces;        /* of a sample */
+	/* Of the kernel of a piece, by its number since the sequence broke off; NULL = none known. */
+	struct layer_operand (*operand)(uint64_t number, unsigned kernel);
+	bool shifts; /* the sequence breaks off in the middle of passes */
 	struct layer_series series;
 };
 
@@ -44,6 +47,8 @@ static void fill_piece(struct loop *l, size_t row, uint64_t number)
 		l->series.host_ns[row] = 10000 + noise(l) + (here ? l->pause_ns : 0);
 		l->series.apart_ns[row] = 20000 + noise(l) + (here ? l->idle_ns : 0);
 		l->series.run_ns[row] = 20000 + noise(l) + (k ? 0 : l->own_ns[since]);
+		if (l->operand)
+			l->series.operand[row] = l->operand(number, k);
 	}
 }
 
@@ -58,12 +63,13 @@ static bool find(struct loop *l, struct layers *layers)
 	l->series.host_ns = calloc(rows, sizeof(uint32_t));
 	l->series.run_ns = calloc(rows, sizeof(uint32_t));
 	l->series.apart_ns = calloc(rows, sizeof(uint32_t));
+	l->series.operand = l->operand ? calloc(rows, sizeof(struct layer_operand)) : NULL;
 	for (unsigned i = 0; i < LAYER_SAMPLES; i++) {
 		struct layer_sample *sample = &l->series.sample[i];
 
 		number += random_below(1000);
 		*sample = (struct layer_sample){i * FAR_NS, i * FAR_NS + l->pieces * PIECE_NS,
-						number, l->pieces};
+						number - (l->shifts ? i : 0), l->pieces};
 		for (size_t k = 0; k < l->pieces; k++, number++)
 			fill_piece(l, (i * l->pieces + k) * KERNELS, number);
 	}
@@ -71,6 +77,7 @@ static bool find(struct loop *l, struct layers *layers)
 	free(l->series.host_ns);
 	free(l->series.run_ns);
 	free(l->series.apart_ns);
+	free(l->series.operand);
 	return found;
 }
 
@@ -98,7 +105,7 @@ static void expect_none(struct loop *l)
 	assert_false(find(l, &layers));
 }
 
-static void a_pause_and_operands_tell_layers(void **state)
+static void a_pause_and_durations_tell_layers(void **state)
 {
 	static const unsigned counts[] = {6, 7, 8, 12, 24, 33, 48};
 
@@ -148,7 +155,7 @@ static void a_pause_alone_tells_nothing(void **state)
 	}
 }
 
-static void operands_alone_tell_nothing(void **state)
+static void durations_alone_tell_nothing(void **state)
 {
 	struct loop l = {.every = 12, .noise_ns = 400, .pieces = 1600};
 
@@ -224,6 +231,183 @@ static void nothing_to_look_at(void **state)
 	assert_false(layers_find(&none, &layers));
 }
 
+/* --- operands --- */
+
+static struct layer_operand pair(uint64_t a, uint64_t b)
+{
+	struct layer_operand operand = {(uint16_t)a, (uint16_t)b};
+
+	return operand;
+}
+
+/* Weights of so many layers; activations in two buffers, the first one's input in a third. */
+static unsigned layers_of_model;
+
+static struct layer_operand of_model(uint64_t number, unsigned kernel)
+{
+	unsigned layer = (unsigned)(number % layers_of_model);
+	unsigned b = 1000 + (layer ? 1 + layer % 2 : 0);
+
+	return kernel ? pair(0, 0) : pair(layer + 1, b);
+}
+
+static void expect_operands(struct loop *l, unsigned first, unsigned offset)
+{
+	struct layers layers;
+
+	assert_true(find(l, &layers));
+	assert_int_equal(layers.count, layers_of_model);
+	assert_int_equal(layers.first, first % layers_of_model);
+	assert_int_equal(layers.offset, offset);
+	assert_true(layers.by_operands);
+}
+
+/* Without a pause, all kernels taking the same time. */
+static void operands_alone_tell_layers(void **state)
+{
+	static const unsigned counts[] = {2, 3, 5, 6, 12, 64, 200};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct loop l = {.every = 7, .operand = of_model, .pieces = 800};
+
+		layers_of_model = counts[i];
+		expect_operands(&l, 0, 0);
+		l.shifts = true;
+		expect_operands(&l, 0, 0);
+		l.pieces = 2 * counts[i];
+		expect_operands(&l, 0, 0);
+		l.pieces = 2 * counts[i] - 1;
+		expect_none(&l);
+	}
+}
+
+static void the_pass_begins_where_the_host_pauses(void **state)
+{
+	static const unsigned counts[] = {2, 3, 5, 12, 64, 200};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct loop l = {.every = counts[i],
+				 .pause_ns = 30000,
+				 .noise_ns = 400,
+				 .operand = of_model,
+				 .pieces = 800};
+
+		layers_of_model = counts[i];
+		expect_operands(&l, 3, 1);
+	}
+}
+
+/* A pause that comes at another number has nothing to say. */
+static void a_pause_at_another_number_is_no_begin(void **state)
+{
+	struct loop l = {.every = 10, .pause_ns = 30000, .operand = of_model, .pieces = 800};
+
+	(void)state;
+	layers_of_model = 7;
+	expect_operands(&l, 0, 0);
+}
+
+static struct layer_operand with_losses(uint64_t number, unsigned kernel)
+{
+	struct layer_operand operand = of_model(number, kernel);
+
+	if (!kernel && random_below(100) == 0)
+		operand.a = (uint16_t)(random_below(2) * 7);
+	return operand;
+}
+
+static struct layer_operand with_many_losses(uint64_t number, unsigned kernel)
+{
+	struct layer_operand operand = of_model(number, kernel);
+
+	if (!kernel && random_below(10) == 0)
+		operand.a = 7;
+	return operand;
+}
+
+static void exceptions_are_few(void **state)
+{
+	struct loop l = {.every = 7, .operand = with_losses, .pieces = 1600};
+
+	(void)state;
+	layers_of_model = 6;
+	expect_operands(&l, 0, 0);
+	l.operand = with_many_losses;
+	expect_none(&l);
+}
+
+/* The other kernel's A is another buffer in each pass. */
+static struct layer_operand with_new_buffers(uint64_t number, unsigned kernel)
+{
+	return kernel ? pair(300 + random_below(50), 2000) : of_model(number, kernel);
+}
+
+static void buffers_allocated_anew_say_nothing(void **state)
+{
+	struct loop l = {.every = 7, .operand = with_new_buffers, .pieces = 1600};
+
+	(void)state;
+	layers_of_model = 6;
+	expect_operands(&l, 0, 0);
+}
+
+static struct layer_operand one_weight(uint64_t number, unsigned kernel)
+{
+	return pair(1 + kernel, 10 + number % 4);
+}
+
+static struct layer_operand one_weight_as_b(uint64_t number, unsigned kernel)
+{
+	return pair(10 + number % 4, 1 + kernel);
+}
+
+static struct layer_operand unknown_b(uint64_t number, unsigned kernel)
+{
+	return pair(of_model(number, kernel).a, 0);
+}
+
+/* Its filter's gradient is of inputs in turns. */
+static struct layer_operand training(uint64_t number, unsigned kernel)
+{
+	uint64_t input = 10 + number % 3, gradient = 20 + number % 2;
+
+	return kernel ? pair(input, gradient) : pair(1, input);
+}
+
+static struct layer_operand two_periods(uint64_t number, unsigned kernel)
+{
+	return kernel ? pair(300 + number % 2, 2000) : of_model(number, kernel);
+}
+
+/* A pass of three layers whose first and last share their weights. */
+static struct layer_operand shared(uint64_t number, unsigned kernel)
+{
+	return kernel ? pair(0, 0) : pair(number % 3 == 1 ? 2 : 1, 10 + number % 3);
+}
+
+static struct layer_operand at_random(uint64_t number, unsigned kernel)
+{
+	(void)number;
+	(void)kernel;
+	return pair(1 + random_below(6), 10 + random_below(6));
+}
+
+static void other_operands_tell_nothing(void **state)
+{
+	struct layer_operand (*const operands[])(uint64_t, unsigned) = {
+		one_weight, one_weight_as_b, unknown_b, training, two_periods, shared, at_random};
+
+	(void)state;
+	layers_of_model = 6;
+	for (size_t i = 0; i < sizeof(operands) / sizeof(operands[0]); i++) {
+		struct loop l = {.every = 7, .operand = operands[i], .pieces = 840};
+
+		expect_none(&l);
+	}
+}
+
 /* --- reports side by side --- */
 
 #define PASSES                                                                                     \
@@ -278,16 +462,22 @@ static void passes_are_compared_with_passes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_pause_and_operands_tell_layers),
+		cmocka_unit_test(a_pause_and_durations_tell_layers),
 		cmocka_unit_test(a_wait_in_each_pass_tells_layers),
 		cmocka_unit_test(a_pause_alone_tells_nothing),
-		cmocka_unit_test(operands_alone_tell_nothing),
+		cmocka_unit_test(durations_alone_tell_nothing),
 		cmocka_unit_test(what_settles_after_a_pause_is_no_layer),
 		cmocka_unit_test(memory_taken_in_turns_makes_no_layers),
 		cmocka_unit_test(pauses_out_of_step_are_no_passes),
 		cmocka_unit_test(few_layers_are_not_looked_for),
 		cmocka_unit_test(few_passes_are_not_enough),
 		cmocka_unit_test(nothing_to_look_at),
+		cmocka_unit_test(operands_alone_tell_layers),
+		cmocka_unit_test(the_pass_begins_where_the_host_pauses),
+		cmocka_unit_test(a_pause_at_another_number_is_no_begin),
+		cmocka_unit_test(exceptions_are_few),
+		cmocka_unit_test(buffers_allocated_anew_say_nothing),
+		cmocka_unit_test(other_operands_tell_nothing),
 		cmocka_unit_test(a_layer_is_compared_with_a_layer),
 		cmocka_unit_test(passes_are_compared_with_passes),
 	};

@@ -54,7 +54,8 @@ static void call(struct library *l, uint32_t thread, uint64_t from, uint64_t to,
 		 uint8_t flags)
 {
 	assert_int_equal(
-		library_add_call(l, &(struct library_call){from, to, thread, shape, flags}), 0);
+		library_add_call(l, &(struct library_call){from, to, thread, shape, flags, {0}}),
+		0);
 }
 
 static void kernel(struct library *l, uint32_t of, uint32_t signature, uint64_t ns)
@@ -458,8 +459,8 @@ static void a_trace_is_read_in_chunks_of_any_size(void **state)
 								0, BST_ENUM_CALL_FLAG_DRIVER, 0});
 			builder_call(&b, &(struct builder_call){thread, api, at + 900, 50, id + 2,
 								0, BST_ENUM_CALL_FLAG_DRIVER, 0});
-			add_row(&b, BST_TABLE_LIBRARY, (uint64_t[]){thread, api, at, 500, 1, 0, 0, 0, 0},
-				"");
+			add_row(&b, BST_TABLE_LIBRARY,
+				(uint64_t[]){thread, api, at, 500, 1, 0, 0, 0, 0}, "");
 			builder_run(&b, &(struct builder_run){gemm, at + 1000, 3000, id, 1, 0, 0, 0,
 							      0});
 			builder_run(&b, &(struct builder_run){reduce, at + 5000, 100, id + 1, 1, 0,
@@ -483,6 +484,56 @@ static void a_trace_is_read_in_chunks_of_any_size(void **state)
 		trace_close(&trace);
 		builder_fini(&b);
 	}
+}
+
+static void expect_operands(const struct library *l, uint32_t of, uint16_t a, uint16_t b)
+{
+	uint16_t got_a = 99, got_b = 99;
+
+	library_operands_of_call(l, of, &got_a, &got_b);
+	assert_int_equal(got_a, a);
+	assert_int_equal(got_b, b);
+}
+
+/* Not those of a batch of matrices: convolutions have groups there, whose filter is one. */
+static void operands_of_calls_are_read(void **state)
+{
+	static const uint64_t shapes[4][3] = {{BST_ENUM_OPERATION_GEMM, 1, 0},
+					      {BST_ENUM_OPERATION_GEMM, 5, 0},
+					      {BST_ENUM_OPERATION_CONV_FORWARD, 5, 0},
+					      {BST_ENUM_OPERATION_GEMV, 5, 0}};
+	struct trace_builder b;
+	struct trace trace;
+	struct library *l;
+	uint64_t thread;
+	uint8_t *role;
+
+	(void)state;
+	builder_init(&b, 64);
+	builder_meta(&b, "library.state.cublas", "calls seen");
+	thread = builder_thread(&b, 4242);
+	for (uint64_t i = 0; i < 4; i++)
+		add_row(&b, BST_TABLE_SHAPE,
+			(uint64_t[]){i + 1, 1, shapes[i][0], 2, 3, 4, shapes[i][1], 3, 3, 3, 2,
+				     KNOWN, 240, 999, 0},
+			"");
+	for (uint64_t i = 0; i < 6; i++)
+		add_row(&b, BST_TABLE_LIBRARY,
+			(uint64_t[]){thread, 0, 1000 * (i + 1), 500, i < 4 ? i + 1 : i == 4, 0, 0,
+				     i == 4 ? UINT16_MAX : 7, i == 4 ? UINT16_MAX + 1 : 8 + i},
+			"");
+	l = read_file(&b, &trace, &role);
+	expect_operands(l, 0, 0, 0);
+	expect_operands(l, library_at(l, 1, 1100), 7, 8);
+	expect_operands(l, library_at(l, 1, 2100), 0, 0);
+	expect_operands(l, library_at(l, 1, 3100), 7, 10);
+	expect_operands(l, library_at(l, 1, 4100), 0, 0);
+	expect_operands(l, library_at(l, 1, 5100), UINT16_MAX, 0);
+	expect_operands(l, library_at(l, 1, 6100), 0, 0); /* of no shape */
+	library_destroy(l);
+	free(role);
+	trace_close(&trace);
+	builder_fini(&b);
 }
 
 static void a_library_past_the_hooks_is_told(void **state)
@@ -525,6 +576,7 @@ int main(void)
 		cmocka_unit_test(launches_and_nodes_know_their_shape),
 		cmocka_unit_test(launches_are_not_kept_unasked),
 		cmocka_unit_test(a_trace_is_read_in_chunks_of_any_size),
+		cmocka_unit_test(operands_of_calls_are_read),
 		cmocka_unit_test(a_library_past_the_hooks_is_told),
 	};
 

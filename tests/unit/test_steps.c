@@ -683,7 +683,7 @@ static void everything_that_disturbs_at_once(void **state)
 /* Passes of eight layers of three kernels, a pause before the second kernel of the first layer, and another model's run after some. */
 static void layers_are_joined_into_passes(void **state)
 {
-	const struct layers layers = {8, 0, 1};
+	const struct layers layers = {8, 0, 1, false};
 	struct run r;
 
 	(void)state;
@@ -719,7 +719,7 @@ static void layers_are_joined_into_passes(void **state)
 /* What is said to be passes covers nothing: the layers stay. */
 static void layers_that_are_none_stay_steps(void **state)
 {
-	const struct layers layers = {50, 40, 0};
+	const struct layers layers = {50, 40, 0, false};
 	struct run r;
 
 	(void)state;
