@@ -1464,10 +1464,38 @@ static void odd_calls(void)
 	say_of("cublasSgemm_v2", &(struct expected){0}, 8, 8);
 }
 
+/* Products of as many matrices with one, then of the first once more. */
+static void many_addresses(long count)
+{
+	ENTRY(cublasHgemm);
+	static const uint16_t one = 0x3c00, zero;
+	struct call c = {0};
+
+	set_pointer_mode(false);
+	pointer(&c, handle);
+	number(&c, 0);
+	number(&c, 0);
+	for (int i = 0; i < 3; i++)
+		size(&c, 8);
+	pointer(&c, &one);
+	device(&c, 2);
+	size(&c, 8);
+	device(&c, 1);
+	size(&c, 8);
+	pointer(&c, &zero);
+	device(&c, 1);
+	size(&c, 8);
+	for (long i = 0; i <= count; i++) {
+		c.word[7] = 0x7f0000000000 + (W)(i % count + 2) * 0x10000;
+		EXPECT(make(&c, f_cublasHgemm), 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int cublasCreate_v2(void **), cublasSetStream_v2(void *, void *);
 	long rounds = app_option(argc, argv, "rounds", 1);
+	long addresses = app_option(argc, argv, "addresses", 0);
 
 	CHECK(cudaStreamCreate((cudaStream_t *)&stream));
 	CHECK(cublasCreate_v2(&handle));
@@ -1497,6 +1525,8 @@ int main(int argc, char **argv)
 		collectives();
 		odd_calls();
 	}
+	if (addresses)
+		many_addresses(addresses);
 	puts("captured");
 	captured();
 	CHECK(cudaDeviceSynchronize());

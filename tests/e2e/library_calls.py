@@ -128,6 +128,17 @@ def calls_past_the_hooks_are_told_apart():
     equal(len(trace["shape"]) + len(trace["library"]), 0, "library rows")
 
 
+def addresses_beyond_the_numbers_have_none():
+    most, count = 65535, 66000
+    trace = run("library_calls", "rounds=0", f"addresses={count}", virtual=True).trace().sound().lossless()
+    rows = [row for row in trace["library"] if not row["flags"] & LIB_CAPTURED]
+    equal({row["operand_b"] for row in rows}, {2}, "the one matrix")
+    numbers = [1, *range(3, most + 1)]
+    equal([row["operand_a"] for row in rows], numbers + [0] * (count - len(numbers)) + [1], "numbers")
+    check("library.operands" in trace.meta, "not said that there were more")
+    check("library.operands" not in run("library_calls").trace().meta, "said where there were not")
+
+
 def the_shape_dictionary_has_each_once():
     trace = run("library_calls", "rounds=3").trace().sound().lossless()
     shapes = [tuple(v for k, v in sorted(row.items()) if k != "id") for row in trace["shape"]]
@@ -136,4 +147,5 @@ def the_shape_dictionary_has_each_once():
 
 
 main(every_entry_point_says_what_it_computes, each_kernel_lies_in_one_library_call,
-     graph_nodes_carry_the_call_that_made_them, calls_past_the_hooks_are_told_apart, the_shape_dictionary_has_each_once)
+     graph_nodes_carry_the_call_that_made_them, calls_past_the_hooks_are_told_apart, the_shape_dictionary_has_each_once,
+     addresses_beyond_the_numbers_have_none)
