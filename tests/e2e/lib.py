@@ -405,10 +405,11 @@ def same_calls(trace, truth, mode="trace", prefix=False):
             check(names == told, f"thread {tid}: {len(names)} calls in the trace, {len(told)} made;",
                   *first_difference(names, told))
             check(tid in writer or not told, f"thread {tid} is not told")
-        for row, (_, _, _, call) in zip(rows, wanted):
-            # calls that were under way while CUPTI was started, or when recording ended, have no correlation
-            edge = (not truth.cupti_started or call["begin"] < truth.cupti_started or (prefix and row is rows[-1])
-                    or trace.meta.get("cupti.state") != "on")
+        known = [i for i, row in enumerate(rows) if row["correlation"]]
+        for i, (row, (_, _, _, call)) in enumerate(zip(rows, wanted)):
+            # calls that were under way while CUPTI was started, or after it was ended, have no correlation
+            edge = (not truth.cupti_started or call["begin"] < truth.cupti_started
+                    or (prefix and (row is rows[-1] or not known or i > known[-1])) or trace.meta.get("cupti.state") != "on")
             match_call(row, call, offset, "hooks" if edge and not row["correlation"] else mode)
         count += len(rows)
     return count

@@ -129,12 +129,16 @@ def calls_past_the_hooks_are_told_apart():
 
 
 def addresses_beyond_the_numbers_have_none():
-    most, count = 65535, 66000
-    trace = run("library_calls", "rounds=0", f"addresses={count}", virtual=True).trace().sound().lossless()
+    most, count = 65535, 80000
+    trace = run("library_calls", "rounds=0", f"addresses={count}", virtual=True).trace().sound()
     rows = [row for row in trace["library"] if not row["flags"] & LIB_CAPTURED]
+    # a writer that is kept waiting loses rows, and lost rows have no number
+    check(most < len(rows) - 1, f"{len(rows)} rows are too few to run out of numbers, {trace.losses}")
     equal({row["operand_b"] for row in rows}, {2}, "the one matrix")
     numbers = [1, *range(3, most + 1)]
-    equal([row["operand_a"] for row in rows], numbers + [0] * (count - len(numbers)) + [1], "numbers")
+    got = [row["operand_a"] for row in rows]
+    equal(got[:-1], numbers + [0] * (len(got) - 1 - len(numbers)), "numbers")
+    check(got[-1] in (0, 1), f"the first matrix again: {got[-1]}")
     check("library.operands" in trace.meta, "not said that there were more")
     check("library.operands" not in run("library_calls").trace().meta, "said where there were not")
 
