@@ -175,7 +175,8 @@ class Truth:
 
     def __init__(self, path):
         self.calls, self.ops, self.cupti, self.other = [], [], [], []
-        self.cupti_started = 0  # the end of the first call that ended with all of CUPTI on
+        # the end of the first call that ended with all of CUPTI on; its row may be written late, the clock was read before
+        self.cupti_started = enabled = 0
         text = pathlib.Path(path).read_text() if pathlib.Path(path).exists() else ""
         for line in text.splitlines():
             try:
@@ -185,9 +186,9 @@ class Truth:
             where = {"call": self.calls, "op": self.ops, "cupti": self.cupti}.get(row["t"], self.other)
             where.append(row)
             if row.get("enable") == 1:
-                self.cupti_started = 0
+                self.cupti_started, enabled = 0, row.get("time", 0)
             elif row["t"] == "call" and not self.cupti_started and self.cupti:
-                self.cupti_started = row["end"]
+                self.cupti_started = max(row["end"], enabled)
 
     def device_ops(self):
         return [op for op in self.ops if op["kind"] in ("kernel", "copy", "peer", "set")]

@@ -1,4 +1,5 @@
 /* CUPTI stand-in: subscriber, and callbacks for driver and runtime functions and for resources. */
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,8 +63,8 @@ void callback_synchronized(uint32_t cbid, const void *data)
 static void note(const char *call, uint32_t domain, uint32_t cbid, uint32_t enable)
 {
 	cupti_core()->truth("{\"t\":\"cupti\",\"pid\":%d,\"call\":\"%s\",\"domain\":%u,\"cbid\":%u,"
-			    "\"enable\":%u}",
-			    getpid(), call, domain, cbid, enable);
+			    "\"enable\":%u,\"time\":%" PRIu64 "}",
+			    getpid(), call, domain, cbid, enable, cupti_core()->clock->now());
 }
 
 static CUptiResult subscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback, void *data)
