@@ -7,9 +7,6 @@
 #include "library.h"
 #include "trace.h"
 
-/* Of all samples together, about: a sample has as many pieces as that allows. */
-#define LAYER_KERNELS 32768u
-
 struct layer_input {
 	struct trace *trace;
 	const struct clock *clock;

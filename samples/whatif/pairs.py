@@ -65,6 +65,34 @@ def training(model, inputs, targets=None, optimizer=None, autocast=False, end=No
     return step
 
 
+def inference(model, inputs):
+    """Forward passes; counting them ends each, else equal layers are all that can be seen."""
+    import torch
+
+    count = torch.zeros(1, device="cuda")
+
+    def step():
+        with torch.no_grad():
+            model(inputs)
+            count.add_(1)
+
+    return step
+
+
+def by_precision(step):
+    """The step in full fp32, and with tensor cores."""
+    import torch
+
+    def with_precision(precision):
+        def run():
+            torch.set_float32_matmul_precision(precision)
+            step()
+
+        return run
+
+    return with_precision("highest"), with_precision("high")
+
+
 def captured(step):
     """The whole step as one CUDA graph (PyTorch's notes on CUDA graphs)."""
     import torch
@@ -137,17 +165,7 @@ def bert_infer_compile():
 
     model, inputs = bert(layers=12, batch=8, words=256)
     model, inputs = model.to(torch.bfloat16).eval(), inputs.to(torch.bfloat16)
-    compiled, end = torch.compile(model), torch.zeros(1, device="cuda")
-
-    def with_model(run):
-        def step():
-            with torch.no_grad():
-                run(inputs)
-                end.add_(1)
-
-        return step
-
-    return with_model(model), with_model(compiled)
+    return inference(model, inputs), inference(torch.compile(model), inputs)
 
 
 @pair("fused-optimizer")
@@ -207,19 +225,7 @@ def cos_cos():
 
 @pair("tensor-cores")
 def mlp_tf32():
-    import torch
-
-    model, inputs, targets = mlp(width=4096, batch=4096, inputs=4096)
-    step = training(model, inputs, targets)
-
-    def with_precision(precision):
-        def run():
-            torch.set_float32_matmul_precision(precision)
-            step()
-
-        return run
-
-    return with_precision("highest"), with_precision("high")
+    return by_precision(training(*mlp(width=4096, batch=4096, inputs=4096)))
 
 
 @pair("bf16")
@@ -347,20 +353,6 @@ def decode_graphs():
 # --- pairs that nothing was fitted to ------------------------------------------------------------
 
 
-def inference(model, inputs):
-    """Forward passes; counting them ends each, else equal layers are all that can be seen."""
-    import torch
-
-    count = torch.zeros(1, device="cuda")
-
-    def step():
-        with torch.no_grad():
-            model(inputs)
-            count.add_(1)
-
-    return step
-
-
 def gru(words=24, batch=16, features=256):
     """A recurrent cell called word by word."""
     import torch
@@ -473,18 +465,7 @@ def gpt_infer_compile():
 
 @pair("tensor-cores", unseen=True)
 def gpt_tf32():
-    import torch
-
-    step = training(*gpt())
-
-    def with_precision(precision):
-        def run():
-            torch.set_float32_matmul_precision(precision)
-            step()
-
-        return run
-
-    return with_precision("highest"), with_precision("high")
+    return by_precision(training(*gpt()))
 
 
 @pair("bf16", unseen=True)
